@@ -160,7 +160,7 @@ std::string CanonicalEncoding(const TrialSpec& spec) {
   for (const std::uint8_t index : IdentityOrder()) {
     const SpecKey& key = SpecKeys()[index];
     if (!key.AppliesTo(kind, spec.source)) continue;
-    if (spec.stop_metric == StopMetric::none && key.name.starts_with("stop_")) continue;
+    if (spec.stop.metric == StopMetric::none && key.name.starts_with("stop_")) continue;
     if ((key.quiet & MakeMask(kind)) != 0 && key.get(spec) == key.get(kDefaults)) continue;
     extras.AppendBefore(out, key.name);
     AppendEntry(out, key, key.get(spec));

@@ -35,7 +35,7 @@ TrialKind FindKind(const TrialSpec& spec) {
     if (spec.queries > 0) return TrialKind::vote_student;
     return spec.source == QuerySource::public_split ? TrialKind::labelled_student : TrialKind::distilled_student;
   }
-  if (spec.method == "feddpsd" && spec.branch == Branch::label) return TrialKind::response_student;
+  if (spec.method == "feddpsd" && spec.release.branch == Branch::label) return TrialKind::response_student;
   return otherwise;
 }
 
@@ -53,19 +53,19 @@ bool IsTaughtByVotes(const TrialSpec& spec) {
 }
 
 bool AsksNoTeacher(const TrialSpec& spec) {
-  const bool asks = spec.hint_epochs > 0 || (spec.rounds > 0 && spec.distill_epochs > 0);
+  const bool asks = spec.rona.hint_epochs > 0 || (spec.rounds > 0 && spec.rona.distill_epochs > 0);
   return FindReleaseKind(FindKind(spec)) == ReleaseKind::losses && !asks;
 }
 
 bool ShardsDependOnExamples(const TrialSpec& ensemble) {
-  if (ensemble.partition == Partition::dirichlet) return true;
+  if (ensemble.shards.partition == Partition::dirichlet) return true;
   const DataSpec* data = ensemble.data.get();
   return data != nullptr &&
          (!data->sensitive_classes.empty() || data->preprocessing.on_error == OnError::skip_and_count);
 }
 
 bool AugmentsImages(const TrialSpec& spec) {
-  return spec.augment != Augment::none && (spec.augment != Augment::shift || spec.shift > 0);
+  return spec.inputs.augment != Augment::none && (spec.inputs.augment != Augment::shift || spec.inputs.shift > 0);
 }
 
 bool AugmentsPrivately(const TrialSpec& spec) { return AugmentsImages(spec) && TrainsByDpSgd(FindKind(spec)); }

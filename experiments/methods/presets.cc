@@ -137,7 +137,7 @@ void ApplyPreset(TrialSpec& spec, TrialKind kind) {
   fresh.role = spec.role;
   fresh.method = spec.method;
   fresh.reading = spec.reading;
-  fresh.branch = spec.branch;
+  fresh.release.branch = spec.release.branch;
   fresh.source = spec.source;
   fresh.teacher = spec.teacher;
   fresh.data = spec.data;

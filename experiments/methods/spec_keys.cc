@@ -40,29 +40,34 @@ constexpr KindMask kTeachers = kTrained | kLoaded;
 constexpr KindMask kStudents = kAsking | kMerf | kLabel | kFederated | kSpectral | kDpsgdStudent;
 constexpr KindMask kAll = kTrained | kStudents;  // that train something
 
-template <auto Field>
-using FieldType = std::remove_cvref_t<decltype(std::declval<TrialSpec&>().*Field)>;
+// The member that a path of member pointers leads to: <&TrialSpec::release, &ReleaseValues::sigma>.
+template <auto... Path>
+decltype(auto) Member(auto& spec) {
+  return (spec.*....*Path);
+}
+template <auto... Path>
+using FieldType = std::remove_cvref_t<decltype(Member<Path...>(std::declval<TrialSpec&>()))>;
 
-template <auto Field>
+template <auto... Path>
 KeyValue Get(const TrialSpec& spec) {
-  using T = FieldType<Field>;
+  using T = FieldType<Path...>;
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
-    return spec.*Field;
+    return Member<Path...>(spec);
   else if constexpr (std::is_floating_point_v<T>)
-    return static_cast<double>(spec.*Field);
+    return static_cast<double>(Member<Path...>(spec));
   else
-    return static_cast<std::int64_t>(spec.*Field);
+    return static_cast<std::int64_t>(Member<Path...>(spec));
 }
 
-template <auto Field>
+template <auto... Path>
 void Set(TrialSpec& spec, const KeyValue& value) {
-  using T = FieldType<Field>;
+  using T = FieldType<Path...>;
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
-    spec.*Field = std::get<T>(value);
+    Member<Path...>(spec) = std::get<T>(value);
   else if constexpr (std::is_floating_point_v<T>)
-    spec.*Field = static_cast<T>(std::get<double>(value));
+    Member<Path...>(spec) = static_cast<T>(std::get<double>(value));
   else
-    spec.*Field = static_cast<T>(std::get<std::int64_t>(value));
+    Member<Path...>(spec) = static_cast<T>(std::get<std::int64_t>(value));
 }
 
 constexpr std::uint8_t FindPlaces(KindMask kinds) {
@@ -70,14 +75,14 @@ constexpr std::uint8_t FindPlaces(KindMask kinds) {
                                    ((kinds & kTeachers) != 0 ? kInTeacher : kNowhere));
 }
 
-template <auto Field>
+template <auto... Path>
 constexpr SpecKey Row(std::string_view name, Limits limits, KindMask kinds, std::string_view doc) {
-  using T = FieldType<Field>;
+  using T = FieldType<Path...>;
   SpecKey key;
   key.name = name;
   key.type = std::is_same_v<T, bool> ? KeyType::flag : std::is_floating_point_v<T> ? KeyType::number : KeyType::count;
-  key.get = Get<Field>;
-  key.set = Set<Field>;
+  key.get = Get<Path...>;
+  key.set = Set<Path...>;
   key.limits = limits;
   key.kinds = kinds;
   key.places = FindPlaces(kinds);
@@ -85,26 +90,26 @@ constexpr SpecKey Row(std::string_view name, Limits limits, KindMask kinds, std:
   return key;
 }
 
-template <auto Field>
+template <auto... Path>
 constexpr SpecKey Choice(std::string_view name, std::span<const std::string_view> choices, KindMask kinds,
                          std::string_view doc) {
-  SpecKey key = Row<Field>(name, {}, kinds, doc);
+  SpecKey key = Row<Path...>(name, {}, kinds, doc);
   key.type = KeyType::choice;
   key.choices = choices;
-  key.indexed = std::is_enum_v<FieldType<Field>>;
+  key.indexed = std::is_enum_v<FieldType<Path...>>;
   return key;
 }
 
-template <auto Field>
+template <auto... Path>
 constexpr SpecKey Duration(std::string_view name, Limits limits, KindMask kinds, std::string_view doc) {
-  SpecKey key = Row<Field>(name, limits, kinds, doc);
+  SpecKey key = Row<Path...>(name, limits, kinds, doc);
   key.type = KeyType::duration;
   return key;
 }
 
-template <auto Field>
+template <auto... Path>
 constexpr SpecKey Text(std::string_view name, KeyType type, KindMask kinds, std::string_view doc) {
-  SpecKey key = Row<Field>(name, {}, kinds, doc);
+  SpecKey key = Row<Path...>(name, {}, kinds, doc);
   key.type = type;
   key.identity = type != KeyType::path;
   return key;
@@ -244,12 +249,13 @@ constexpr SpecKey kKeys[] = {
     Row<&S::devices>("devices", From(1, 4096), kAll | kSleep,
                      "gang size, 1 for methods rona and dense; sums depend on it"),
 
-    Only(kInTrial, Inherited(Row<&S::delta>("delta", {0, 0x1.fffffffffffffp-1, true}, kStudents | kDpsgd,
-                                            "delta of every claim"))),
-    Only(kInTrial, Row<&S::epsilon>("epsilon", From(0, 1e6), kStudents | kDpsgd,
-                                    "epsilon asked for; needs claim and calibrate; 0 = none")),
-    Only(kInTrial, Choice<&S::claim>("claim", kClaims, kStudents | kDpsgd, "the claim that epsilon is about")),
-    Only(kInTrial, Choice<&S::calibrate>(
+    Only(kInTrial, Inherited(Row<&S::privacy, &PrivacyTarget::delta>("delta", {0, 0x1.fffffffffffffp-1, true},
+                                                                     kStudents | kDpsgd, "delta of every claim"))),
+    Only(kInTrial, Row<&S::privacy, &PrivacyTarget::epsilon>("epsilon", From(0, 1e6), kStudents | kDpsgd,
+                                                             "epsilon asked for; needs claim and calibrate; 0 = none")),
+    Only(kInTrial, Choice<&S::privacy, &PrivacyTarget::claim>("claim", kClaims, kStudents | kDpsgd,
+                                                              "the claim that epsilon is about")),
+    Only(kInTrial, Choice<&S::privacy, &PrivacyTarget::calibrate>(
                        "calibrate", kCalibrations, kStudents | kDpsgd,
                        "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
 
@@ -269,16 +275,18 @@ constexpr SpecKey kKeys[] = {
     Quiet(kPlain, Choice<&S::trained_on>("trained_on", kTrainedOns, kPlain,
                                          "the examples that the teacher sees: those of the private split, of the "
                                          "public one, or both")),
-    Quiet(
-        Choice<&S::partition>("partition", kPartitions, kEnsemble,
-                              "how the private examples are shared out: equal shards by index, or by a Dirichlet draw "
-                              "a class")),
-    Quiet(kEnsemble, Row<&S::dirichlet_alpha>("dirichlet_alpha", Above(0, 1e6), kEnsemble | kFederated,
-                                              "concentration of the Dirichlet draws: small is uneven")),
-    Quiet(kEnsemble, Row<&S::ridge>("ridge", From(0, 1e9), kEnsemble,
-                                    "strength of the ridge regression to one-hot labels that fits each member's last "
-                                    "layer in closed form, of networks whose other layers are frozen; 0 = by gradient "
-                                    "steps")),
+    Quiet(Choice<&S::shards, &ShardValues::partition>(
+        "partition", kPartitions, kEnsemble,
+        "how the private examples are shared out: equal shards by index, or by a Dirichlet draw "
+        "a class")),
+    Quiet(kEnsemble,
+          Row<&S::shards, &ShardValues::dirichlet_alpha>("dirichlet_alpha", Above(0, 1e6), kEnsemble | kFederated,
+                                                         "concentration of the Dirichlet draws: small is uneven")),
+    Quiet(kEnsemble, Row<&S::shards, &ShardValues::ridge>(
+                         "ridge", From(0, 1e9), kEnsemble,
+                         "strength of the ridge regression to one-hot labels that fits each member's last "
+                         "layer in closed form, of networks whose other layers are frozen; 0 = by gradient "
+                         "steps")),
     Row<&S::queries>("queries", From(0, 1e9), kVotes | kQuery, "noisy-vote answers in all"),
 
     Choice<&S::source>(
@@ -286,118 +294,135 @@ constexpr SpecKey kKeys[] = {
         "where the inputs come from that the teacher is asked about; public-mixes: public pictures, "
         "alone, blended and patched in pairs; of a method without a teacher what its student sees: public "
         "(dp-spectral) or private"),
-    Procedural(kDrawing, Choice<&S::pictures>("pictures", kPictures, 0,
-                                              "that the procedure draws: writing (strokes and blobs; it knows what "
-                                              "digits look like) or natural (dead leaves and 1/f noise)")),
-    Row<&S::sigma>("sigma", From(1e-6, 1e6), kGradient | kQuery,
-                   "noise over norm bound, as the papers print it; what can be drawn exactly"),
-    Only(kInTrial,
-         Row<&S::norm_bound>("norm_bound", From(1e-9, 1e9), kGradient | kQuery | kDpsgd,
-                             "C, the bound on the norm of a gradient; per example for dpsgd; rona: on a loss, "
-                             "where adaptive_bound = false")),
-    Choice<&S::normalization>("normalization", kNormalizations, kGradient,
-                              "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
-    Row<&S::normalization_floor>(
+    Procedural(kDrawing, Choice<&S::inputs, &InputValues::pictures>(
+                             "pictures", kPictures, 0,
+                             "that the procedure draws: writing (strokes and blobs; it knows what "
+                             "digits look like) or natural (dead leaves and 1/f noise)")),
+    Row<&S::release, &ReleaseValues::sigma>("sigma", From(1e-6, 1e6), kGradient | kQuery,
+                                            "noise over norm bound, as the papers print it; what can be drawn exactly"),
+    Only(kInTrial, Row<&S::release, &ReleaseValues::norm_bound>(
+                       "norm_bound", From(1e-9, 1e9), kGradient | kQuery | kDpsgd,
+                       "C, the bound on the norm of a gradient; per example for dpsgd; rona: on a loss, "
+                       "where adaptive_bound = false")),
+    Choice<&S::release, &ReleaseValues::normalization>(
+        "normalization", kNormalizations, kGradient,
+        "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
+    Row<&S::release, &ReleaseValues::normalization_floor>(
         "normalization_floor", From(1e-12, 1), kGradient,
         "e in g / (|g| + e); below its least value a gradient of rounding errors would be taken for one"),
-    Only(kInTrial,
-         Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd | kMerf | kSpectral,
-                                   "noise over norm bound of a DP-SGD step, or of the one embedding that dp-merf and "
-                                   "dp-spectral release; 0 = from epsilon by calibrate")),
-    Quiet(Choice<&S::clipping>("clipping", kClippings, kDpsgd,
-                               "of an example's gradient: flat to norm C, or each layer's part to C / sqrt(layers)")),
-    Quiet(Row<&S::augment_multiplicity>("augment_multiplicity", From(1, 1024), kDpsgd,
-                                        "augmented copies of an example, whose mean gradient is clipped once")),
-    Quiet(Row<&S::averaging>("averaging", {0, 0.999999, false}, kDpsgd,
-                             "weight of the past in a running mean of the parameters, which is what is kept; 0 = the "
-                             "last parameters")),
+    Only(kInTrial, Row<&S::release, &ReleaseValues::noise_multiplier>(
+                       "noise_multiplier", From(0, 1e6), kDpsgd | kMerf | kSpectral,
+                       "noise over norm bound of a DP-SGD step, or of the one embedding that dp-merf and "
+                       "dp-spectral release; 0 = from epsilon by calibrate")),
+    Quiet(Choice<&S::release, &ReleaseValues::clipping>(
+        "clipping", kClippings, kDpsgd,
+        "of an example's gradient: flat to norm C, or each layer's part to C / sqrt(layers)")),
+    Quiet(Row<&S::release, &ReleaseValues::augment_multiplicity>(
+        "augment_multiplicity", From(1, 1024), kDpsgd,
+        "augmented copies of an example, whose mean gradient is clipped once")),
+    Quiet(Row<&S::optimization, &OptimizationValues::averaging>(
+        "averaging", {0, 0.999999, false}, kDpsgd,
+        "weight of the past in a running mean of the parameters, which is what is kept; 0 = the "
+        "last parameters")),
     Quiet(Choice<&S::activation>("activation", kActivations, kDpsgd,
                                  "of the trained network, in place of the one its definition says")),
-    Row<&S::vote_noise>(
+    Row<&S::release, &ReleaseValues::vote_noise>(
         "vote_noise", From(0, 1048576), kVotes | kQuery,
         "standard deviation of the noise on a vote count, in votes of a member; 0 = from epsilon by calibrate"),
-    Quiet(Row<&S::grain>("grain", From(1, 1024), kVotes | kQuery,
-                         "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
-                         "floor(grain * softmax) to every class (noisy probabilities)")),
+    Quiet(Row<&S::release, &ReleaseValues::grain>(
+        "grain", From(1, 1024), kVotes | kQuery,
+        "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
+        "floor(grain * softmax) to every class (noisy probabilities)")),
     Quiet(kVotes | kLabelled,
           Public(kVotes | kLabelled,
-                 Row<&S::neighbours>("neighbours", From(0, 1000), kSpectral,
-                                     "nearest public pictures, by oriented gradients, that share a picture's released "
-                                     "labels; 0 = labels stay where they were released; dp-spectral: that say where "
-                                     "among the public pictures a picture lies, at least 1"))),
-    Quiet(kVotes | kLabelled,
-          Public(kVotes | kLabelled, Row<&S::propagation>("propagation", {0, 0.9999, false}, 0,
-                                                          "share of a label that comes from the neighbours"))),
-    Row<&S::eigenvectors>(
+                 Row<&S::labels, &LabelValues::neighbours>(
+                     "neighbours", From(0, 1000), kSpectral,
+                     "nearest public pictures, by oriented gradients, that share a picture's released "
+                     "labels; 0 = labels stay where they were released; dp-spectral: that say where "
+                     "among the public pictures a picture lies, at least 1"))),
+    Quiet(kVotes | kLabelled, Public(kVotes | kLabelled, Row<&S::labels, &LabelValues::propagation>(
+                                                             "propagation", {0, 0.9999, false}, 0,
+                                                             "share of a label that comes from the neighbours"))),
+    Row<&S::labels, &LabelValues::eigenvectors>(
         "eigenvectors", From(1, 4096), kSpectral,
         "leading ones of the graph that joins every public picture with its neighbours: the coordinates "
         "of the released class sums; fewer bear more noise, more tell pictures apart"),
     Quiet(kVotes,
           Procedural(kVotes,
-                     Public(kVotes, Row<&S::refit>(
+                     Public(kVotes, Row<&S::labels, &LabelValues::refit>(
                                         "refit", {}, 0,
                                         "relabels every image of the set by votes and student together and fits once "
                                         "more; false: the student sees the answered queries alone")))),
-    Row<&S::detach>("detach", {}, kGradient,
-                    "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
+    Row<&S::release, &ReleaseValues::detach>(
+        "detach", {}, kGradient, "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
     Quiet(kGradient | kVotes,
-          Generated(kVotes,
-                    Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
-                                   "entries of a gradient row that are kept, the largest; of responses, and of votes "
-                                   "that are taught by argmax, how many of the student's classes are candidates; 0 = "
-                                   "all, or those above threshold"))),
+          Generated(kVotes, Row<&S::release, &ReleaseValues::top_k>(
+                                "top_k", From(0, 65536), kGradient | kResponse,
+                                "entries of a gradient row that are kept, the largest; of responses, and of votes "
+                                "that are taught by argmax, how many of the student's classes are candidates; 0 = "
+                                "all, or those above threshold"))),
     Quiet(kVotes,
           Generated(
               kVotes,
-              Row<&S::threshold>(
+              Row<&S::release, &ReleaseValues::threshold>(
                   "threshold", {0, 1, false}, kResponse,
                   "student probability above which a class is a candidate besides the top_k; 0 = no other, and where "
                   "top_k = 0 1 / (2 classes)"))),
-    Choice<&S::response_loss>("response_loss", kResponseLosses, kResponse,
-                              "what the student learns: the class answered (label), or by how likely each class made "
-                              "that answer over those candidates (likelihood)"),
-    Only(kInTrial, Row<&S::epsilon0>("epsilon0", From(0, 1e3), kResponse | kLabel,
-                                     "of one randomised response; 0 = from epsilon by calibrate")),
-    Quiet(kGradient, Choice<&S::branch>("branch", kBranches, kGradient | kResponse,
-                                        "of feddpsd: noisy gradients (data) or randomised responses (label)")),
-    Quiet(Choice<&S::trust>("trust", kTrusts, kGradient,
-                            "of feddpsd: every client adds the noise itself (untrusted), or the server once "
-                            "(trusted)")),
-    Quiet(Choice<&S::vote_label>("vote_label", kVoteLabels, kVotes,
-                                 "what is taught: the votes as evidence for every class, or their first class")),
+    Choice<&S::labels, &LabelValues::response_loss>(
+        "response_loss", kResponseLosses, kResponse,
+        "what the student learns: the class answered (label), or by how likely each class made "
+        "that answer over those candidates (likelihood)"),
+    Only(kInTrial,
+         Row<&S::release, &ReleaseValues::epsilon0>("epsilon0", From(0, 1e3), kResponse | kLabel,
+                                                    "of one randomised response; 0 = from epsilon by calibrate")),
+    Quiet(kGradient, Choice<&S::release, &ReleaseValues::branch>(
+                         "branch", kBranches, kGradient | kResponse,
+                         "of feddpsd: noisy gradients (data) or randomised responses (label)")),
+    Quiet(Choice<&S::release, &ReleaseValues::trust>(
+        "trust", kTrusts, kGradient,
+        "of feddpsd: every client adds the noise itself (untrusted), or the server once "
+        "(trusted)")),
+    Quiet(Choice<&S::labels, &LabelValues::vote_label>(
+        "vote_label", kVoteLabels, kVotes,
+        "what is taught: the votes as evidence for every class, or their first class")),
 
-    Choice<&S::loss>("loss", kLosses, kGradient, "distillation loss"),
-    Row<&S::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
-    Row<&S::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
-    Row<&S::temperature>(
+    Choice<&S::distill, &DistillValues::loss>("loss", kLosses, kGradient, "distillation loss"),
+    Row<&S::distill, &DistillValues::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
+    Row<&S::distill, &DistillValues::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
+    Row<&S::distill, &DistillValues::temperature>(
         "temperature", From(1e-2, 1e3), kGradient | kDistilled | kLabelled | kQuery | kRaw,
         "softmax temperature of the distillation loss; at its least value it is all but the first class"),
-    Row<&S::kappa>("kappa", kWeight, kGradient,
-                   "size of the step injected at the logits (gamma times C), at the start"),
-    Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),
-    Row<&S::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled,
-                    "batches that the transfer set keeps"),
-    Generated(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
-                                             "optimiser steps of the student for each release")),
-    Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf | kSpectral, "rows of one student step"),
-    Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kRaw | kDistilled,
-                             "part of a student batch that is drawn from earlier releases"),
+    Row<&S::distill, &DistillValues::kappa>("kappa", kWeight, kGradient,
+                                            "size of the step injected at the logits (gamma times C), at the start"),
+    Row<&S::distill, &DistillValues::kappa_end>("kappa_end", kWeight, kGradient,
+                                                "the same at the end, reached linearly"),
+    Row<&S::distill, &DistillValues::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled,
+                                             "batches that the transfer set keeps"),
+    Generated(kVotes, Row<&S::distill, &DistillValues::student_steps>(
+                          "student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
+                          "optimiser steps of the student for each release")),
+    Row<&S::distill, &DistillValues::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf | kSpectral,
+                                                    "rows of one student step"),
+    Row<&S::distill, &DistillValues::replay_fraction>("replay_fraction", kFraction,
+                                                      kGradient | kResponse | kRaw | kDistilled,
+                                                      "part of a student batch that is drawn from earlier releases"),
     Quiet(kGradient | kResponse | kDistilled | kVotes | kLabelled | kSpectral,
           Public(kVotes | kLabelled,
-                 Generated(kVotes, Row<&S::balance>(
+                 Generated(kVotes, Row<&S::distill, &DistillValues::balance>(
                                        "balance", {}, kGradient | kResponse | kDistilled | kSpectral,
                                        "earlier releases are drawn evenly by the first class of what was released; "
                                        "of public pictures: the labels that neighbours share are shifted until every "
                                        "class has as many pictures, which is to be known of them")))),
-    Quiet(kEnsemble,
-          Fitted(Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel, "label smoothing"))),
-    Fitted(Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
-    Mixed(kDistilled,
-          Fitted(Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
-                                "pixels of random translation"))),
+    Quiet(kEnsemble, Fitted(Row<&S::labels, &LabelValues::smoothing>("smoothing", {0, 0.99, false},
+                                                                     kPlain | kEnsemble | kLabel, "label smoothing"))),
+    Fitted(Row<&S::labels, &LabelValues::label_steps>("label_steps", From(0, 1e9), 0,
+                                                      "optimiser steps on the released labels")),
+    Mixed(kDistilled, Fitted(Row<&S::inputs, &InputValues::shift>(
+                          "shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
+                          "pixels of random translation"))),
     Quiet(kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated | kVotes | kLabelled,
           Mixed(kDistilled,
-                Fitted(Choice<&S::augment>(
+                Fitted(Choice<&S::inputs, &InputValues::augment>(
                     "augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
                     "what is done to a training image, or to a public picture before it is mixed: none, shift by up to "
                     "`shift` pixels, crop-flip: padded by 4, cut at random and mirrored, random-resized-crop: a part "
@@ -408,101 +433,132 @@ constexpr SpecKey kKeys[] = {
                                 "of the arithmetic inside networks that are trained; parameters, optimiser and "
                                 "releases stay float32")),
 
-    Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
-    Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),
-    Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached by schedule"),
-    Quiet(Choice<&S::schedule>("schedule", kSchedules, kPlain | kEnsemble | kLabel | kFederated,
-                               "how the rate falls from lr_hold on: linear, cosine (half a wave), or step: from the "
-                               "start, lr_drops times to a tenth")),
-    Quiet(Row<&S::lr_drops>("lr_drops", From(0, 100), kPlain | kEnsemble | kLabel | kFederated,
-                            "drops of schedule \"step\", evenly spread")),
-    Quiet(Choice<&S::optimizer>("optimizer", kOptimizers, kPlain | kEnsemble | kLabel | kFederated,
-                                "DP-SGD is sgd, and what this key does not apply to is trained by adam")),
-    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain | kEnsemble | kLabel | kFederated,
-                                "of the parameters: added to the gradient by sgd, apart from it by adam")),
-    Quiet(
-        kPlain | kEnsemble | kLabel | kFederated,
-        Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd | kPlain | kEnsemble | kLabel | kFederated, "of SGD")),
+    Row<&S::optimization, &OptimizationValues::lr>("lr", kRate, kAll, "learning rate at the start"),
+    Row<&S::optimization, &OptimizationValues::lr_hold>("lr_hold", kFraction, kAll,
+                                                        "fraction of the steps at the full rate"),
+    Row<&S::optimization, &OptimizationValues::lr_end>("lr_end", kFraction, kAll,
+                                                       "factor on the rate at the last step, reached by schedule"),
+    Quiet(Choice<&S::optimization, &OptimizationValues::schedule>(
+        "schedule", kSchedules, kPlain | kEnsemble | kLabel | kFederated,
+        "how the rate falls from lr_hold on: linear, cosine (half a wave), or step: from the "
+        "start, lr_drops times to a tenth")),
+    Quiet(Row<&S::optimization, &OptimizationValues::lr_drops>("lr_drops", From(0, 100),
+                                                               kPlain | kEnsemble | kLabel | kFederated,
+                                                               "drops of schedule \"step\", evenly spread")),
+    Quiet(Choice<&S::optimization, &OptimizationValues::optimizer>(
+        "optimizer", kOptimizers, kPlain | kEnsemble | kLabel | kFederated,
+        "DP-SGD is sgd, and what this key does not apply to is trained by adam")),
+    Quiet(Row<&S::optimization, &OptimizationValues::weight_decay>(
+        "weight_decay", kFraction, kPlain | kEnsemble | kLabel | kFederated,
+        "of the parameters: added to the gradient by sgd, apart from it by adam")),
+    Quiet(kPlain | kEnsemble | kLabel | kFederated,
+          Row<&S::optimization, &OptimizationValues::momentum>(
+              "momentum", {0, 0.9999, false}, kDpsgd | kPlain | kEnsemble | kLabel | kFederated, "of SGD")),
 
-    Generated(kGenerating, Row<&S::generator_steps>("generator_steps", From(0, 1e6), 0,
-                                                    "optimiser steps of the generator for each release")),
-    Generated(kGenerating, Row<&S::generator_lr>("generator_lr", kRate, kMerf, "learning rate of the generator")),
-    Generated(kGenerating, Row<&S::latent>("latent", From(1, 1e6), kMerf, "length of a latent vector")),
-    Generated(kGenerating, Row<&S::generator_width>("generator_width", From(2, 4096), kMerf,
-                                                    "channels of the generator's first layer")),
-    Generated(kGenerating, Row<&S::one_hot>("one_hot", kWeight, 0, "weight of the generator's one-hot loss")),
-    Generated(kGenerating, Row<&S::information_entropy>("information_entropy", kWeight, 0,
-                                                        "weight of the generator's batch entropy loss")),
     Generated(kGenerating,
-              Row<&S::activation_norm>("activation_norm", kWeight, 0, "weight of the generator's activation loss")),
+              Row<&S::generator, &GeneratorValues::steps>("generator_steps", From(0, 1e6), 0,
+                                                          "optimiser steps of the generator for each release")),
+    Generated(kGenerating,
+              Row<&S::generator, &GeneratorValues::lr>("generator_lr", kRate, kMerf, "learning rate of the generator")),
+    Generated(kGenerating,
+              Row<&S::generator, &GeneratorValues::latent>("latent", From(1, 1e6), kMerf, "length of a latent vector")),
+    Generated(kGenerating, Row<&S::generator, &GeneratorValues::width>("generator_width", From(2, 4096), kMerf,
+                                                                       "channels of the generator's first layer")),
+    Generated(kGenerating, Row<&S::generator, &GeneratorValues::one_hot>("one_hot", kWeight, 0,
+                                                                         "weight of the generator's one-hot loss")),
+    Generated(kGenerating, Row<&S::generator, &GeneratorValues::information_entropy>(
+                               "information_entropy", kWeight, 0, "weight of the generator's batch entropy loss")),
+    Generated(kGenerating, Row<&S::generator, &GeneratorValues::activation_norm>(
+                               "activation_norm", kWeight, 0, "weight of the generator's activation loss")),
 
     Quiet(kGradient | kResponse | kRaw,
           Generated(kGradient | kResponse | kRaw,
-                    Row<&S::bn_statistics>("bn_statistics", kWeight, 0,
-                                           "weight of the generator's loss by the statistics that the teacher's batch "
-                                           "norms hold; needs discriminator = \"teacher\""))),
-    Quiet(Row<&S::adversarial>("adversarial", kWeight, kRaw,
-                               "weight of the generator's loss by disagreement of student and teacher")),
+                    Row<&S::generator, &GeneratorValues::bn_statistics>(
+                        "bn_statistics", kWeight, 0,
+                        "weight of the generator's loss by the statistics that the teacher's batch "
+                        "norms hold; needs discriminator = \"teacher\""))),
+    Quiet(Row<&S::generator, &GeneratorValues::adversarial>(
+        "adversarial", kWeight, kRaw, "weight of the generator's loss by disagreement of student and teacher")),
     Quiet(kGradient | kResponse,
           Generated(kGradient | kResponse,
-                    Row<&S::latent_lr>("latent_lr", kWeight, 0,
-                                       "learning rate of the latents, which then persist from step to step; 0 = drawn "
-                                       "afresh"))),
+                    Row<&S::generator, &GeneratorValues::latent_lr>(
+                        "latent_lr", kWeight, 0,
+                        "learning rate of the latents, which then persist from step to step; 0 = drawn "
+                        "afresh"))),
+    Quiet(kGradient | kResponse,
+          Generated(kGradient | kResponse, Choice<&S::generator, &GeneratorValues::discriminator>(
+                                               "discriminator", kDiscriminators, 0,
+                                               "whom the generator is trained through; teacher: claims about teachers, "
+                                               "members and examples become unbounded"))),
     Quiet(kGradient | kResponse,
           Generated(kGradient | kResponse,
-                    Choice<&S::discriminator>("discriminator", kDiscriminators, 0,
-                                              "whom the generator is trained through; teacher: claims about teachers, "
-                                              "members and examples become unbounded"))),
-    Quiet(kGradient | kResponse,
-          Generated(kGradient | kResponse,
-                    Row<&S::pretrain_steps>("pretrain_steps", kWeight, 0,
-                                            "generator steps against the fixed teacher before the first release; needs "
-                                            "discriminator = \"teacher\""))),
+                    Row<&S::generator, &GeneratorValues::pretrain_steps>(
+                        "pretrain_steps", kWeight, 0,
+                        "generator steps against the fixed teacher before the first release; needs "
+                        "discriminator = \"teacher\""))),
 
-    Row<&S::hint_epochs>("hint_epochs", From(0, 1e6), kQuery, "rona: epochs of hint learning"),
-    Row<&S::distill_epochs>("distill_epochs", From(0, 1e6), kQuery, "rona: epochs of distillation in each round"),
-    Row<&S::self_epochs>("self_epochs", From(0, 1e6), kQuery, "rona: epochs of self learning in each round"),
-    Row<&S::warm_epochs>("warm_epochs", From(0, 1e6), kQuery, "rona: epochs of self learning before the first round"),
-    Row<&S::auxiliary_epochs>("auxiliary_epochs", From(0, 1e6), kQuery,
-                              "rona: epochs of the auxiliary teacher on the public split"),
+    Row<&S::rona, &RonaValues::hint_epochs>("hint_epochs", From(0, 1e6), kQuery, "rona: epochs of hint learning"),
+    Row<&S::rona, &RonaValues::distill_epochs>("distill_epochs", From(0, 1e6), kQuery,
+                                               "rona: epochs of distillation in each round"),
+    Row<&S::rona, &RonaValues::self_epochs>("self_epochs", From(0, 1e6), kQuery,
+                                            "rona: epochs of self learning in each round"),
+    Row<&S::rona, &RonaValues::warm_epochs>("warm_epochs", From(0, 1e6), kQuery,
+                                            "rona: epochs of self learning before the first round"),
+    Row<&S::rona, &RonaValues::auxiliary_epochs>("auxiliary_epochs", From(0, 1e6), kQuery,
+                                                 "rona: epochs of the auxiliary teacher on the public split"),
     Row<&S::rounds>("rounds", kCounts, kQuery | kFederated, "of distillation and self learning, or of communication"),
-    Row<&S::query_fraction>("query_fraction", Above(0, 1), kQuery,
-                            "of the public examples, which an epoch of rona asks about"),
-    Choice<&S::selection>("selection", kSelections, kQuery, "how these are chosen"),
-    Row<&S::adaptive_bound>("adaptive_bound", {}, kQuery,
-                            "the bound on the loss is the mean loss against the auxiliary teacher; false: norm_bound"),
+    Row<&S::rona, &RonaValues::query_fraction>("query_fraction", Above(0, 1), kQuery,
+                                               "of the public examples, which an epoch of rona asks about"),
+    Choice<&S::rona, &RonaValues::selection>("selection", kSelections, kQuery, "how these are chosen"),
+    Row<&S::rona, &RonaValues::adaptive_bound>(
+        "adaptive_bound", {}, kQuery,
+        "the bound on the loss is the mean loss against the auxiliary teacher; false: norm_bound"),
 
-    Row<&S::clients>("clients", From(1, 65536), kFederated, "that train on a part of the private split each"),
-    Row<&S::random_features>("random_features", From(2, 1e6), kMerf, "of the kernel, cosines and sines together"),
-    Row<&S::bandwidth>("bandwidth", Above(0, 1e9), kMerf, "sigma squared of the Gaussian kernel, of pixels in [0, 1]"),
-    Row<&S::synthetic>("synthetic", kCounts, kMerf, "labelled images that the student is trained on"),
-    Row<&S::label_stages>("label_stages", From(1, 100), kLabel, "lp-2st: parts whose labels are released in turn"),
-    Row<&S::prior_temperature>("prior_temperature", Above(0, 1e3), kLabel,
-                               "lp-2st: of the predictions that a later stage takes for its prior"),
+    Row<&S::shards, &ShardValues::clients>("clients", From(1, 65536), kFederated,
+                                           "that train on a part of the private split each"),
+    Row<&S::merf, &MerfValues::random_features>("random_features", From(2, 1e6), kMerf,
+                                                "of the kernel, cosines and sines together"),
+    Row<&S::merf, &MerfValues::bandwidth>("bandwidth", Above(0, 1e9), kMerf,
+                                          "sigma squared of the Gaussian kernel, of pixels in [0, 1]"),
+    Row<&S::merf, &MerfValues::synthetic>("synthetic", kCounts, kMerf,
+                                          "labelled images that the student is trained on"),
+    Row<&S::staged, &StagedLabelValues::stages>("label_stages", From(1, 100), kLabel,
+                                                "lp-2st: parts whose labels are released in turn"),
+    Row<&S::staged, &StagedLabelValues::prior_temperature>(
+        "prior_temperature", Above(0, 1e3), kLabel,
+        "lp-2st: of the predictions that a later stage takes for its prior"),
 
     // Written as the table `stop` (ReadStop in sweep_document.h); part of identity where there is a rule.
-    Only(kNowhere, Choice<&S::stop_metric>("stop_metric", kStopMetrics, kAll, "what the stop rule looks at")),
-    Only(kNowhere, Row<&S::stop_above>("stop_above", {}, kAll, "stops above the threshold; false: below")),
-    Only(kNowhere, Row<&S::stop_threshold>("stop_threshold", From(-1e300, 1e300), kAll, "of the stop rule")),
-    Only(kNowhere, Row<&S::stop_after>("stop_after", From(0, 1e12), kAll, "steps before the first look")),
-    Only(kNowhere, Row<&S::stop_every>("stop_every", kCounts, kAll, "steps between two looks")),
+    Only(kNowhere,
+         Choice<&S::stop, &StopValues::metric>("stop_metric", kStopMetrics, kAll, "what the stop rule looks at")),
+    Only(kNowhere,
+         Row<&S::stop, &StopValues::above>("stop_above", {}, kAll, "stops above the threshold; false: below")),
+    Only(kNowhere,
+         Row<&S::stop, &StopValues::threshold>("stop_threshold", From(-1e300, 1e300), kAll, "of the stop rule")),
+    Only(kNowhere, Row<&S::stop, &StopValues::after>("stop_after", From(0, 1e12), kAll, "steps before the first look")),
+    Only(kNowhere, Row<&S::stop, &StopValues::every>("stop_every", kCounts, kAll, "steps between two looks")),
 
-    Execution(Duration<&S::deadline_seconds>(
+    Execution(Duration<&S::execution, &ExecutionValues::deadline_seconds>(
         "deadline", From(0, 1e7), kAll | kSleep | kLoaded,
         "longest time without step progress, from 1s on; until the first step at least 10s; 0s = from "
         "the measured step time, 900s for what comes before the first")),
-    Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll | kSleep,
-                                               "least time between two checkpoints")),
-    Execution(Row<&S::checkpoint_steps>("checkpoint_steps", From(0, 1e9), kAll,
-                                        "a checkpoint also after so many steps; 0 = by time alone")),
-    Execution(Row<&S::checkpoint_keep>("checkpoint_keep", From(1, 100), kAll, "newest checkpoints that stay on disk")),
-    Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll | kSleep | kLoaded, "larger is placed first")),
-    Execution(Choice<&S::pack>("pack", kPackModes, kAll | kSleep | kLoaded,
-                               "auto: shares its device with others of its shape while that is measured to be faster")),
-    Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll, "releases charged to the ledger at once")),
-    Execution(Row<&S::retries>("retries", From(0, 1000), (kAsking & ~kRaw) | kDpsgd,
-                               "lost attempts that calibration leaves room for: each may charge one more block "
-                               "of reserve_block releases")),
+    Execution(Duration<&S::execution, &ExecutionValues::checkpoint_seconds>(
+        "checkpoint_every", From(0, 1e7), kAll | kSleep, "least time between two checkpoints")),
+    Execution(Row<&S::execution, &ExecutionValues::checkpoint_steps>(
+        "checkpoint_steps", From(0, 1e9), kAll, "a checkpoint also after so many steps; 0 = by time alone")),
+    Execution(Row<&S::execution, &ExecutionValues::checkpoint_keep>("checkpoint_keep", From(1, 100), kAll,
+                                                                    "newest checkpoints that stay on disk")),
+    Execution(Row<&S::execution, &ExecutionValues::priority>("priority", From(-1000, 1000), kAll | kSleep | kLoaded,
+                                                             "larger is placed first")),
+    Execution(Choice<&S::execution, &ExecutionValues::pack>(
+        "pack", kPackModes, kAll | kSleep | kLoaded,
+        "auto: shares its device with others of its shape while that is measured to be faster")),
+    Execution(Row<&S::execution, &ExecutionValues::reserve_block>("reserve_block", From(1, 1e9), kAll,
+                                                                  "releases charged to the ledger at once")),
+    Execution(Row<&S::execution, &ExecutionValues::retries>(
+        "retries", From(0, 1000), (kAsking & ~kRaw) | kDpsgd,
+        "lost attempts that calibration leaves room for: each may charge one more block "
+        "of reserve_block releases")),
 };
 
 }  // namespace

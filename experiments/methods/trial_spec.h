@@ -68,8 +68,142 @@ enum class PackMode : std::uint8_t { off, automatic };
 // TrialSpec::network of a teacher that is a TorchScript module.
 inline constexpr const char* kTorchScript = "torchscript";
 
-// Fields not used by a trial's role or method keep their defaults (and so do not split identities).
-// Units: steps and epochs are counts; seconds are wall clock; learning rates are per optimiser step.
+// The groups of TrialSpec. Fields not used by a trial's role or method keep their defaults (and so do not split
+// identities). Units: steps and epochs are counts; seconds are wall clock; learning rates are per optimiser step.
+
+struct PrivacyTarget {
+  double delta = 1e-5;
+  double epsilon = 0;  // with `claim` and `calibrate`; 0 = none asked for
+  ClaimTarget claim = ClaimTarget::none;
+  Calibrate calibrate = Calibrate::none;
+};
+
+// How what is released of the private examples is bounded and randomised.
+struct ReleaseValues {
+  double sigma = 100;        // noise over norm bound, as the papers print it
+  double norm_bound = 1e-3;  // C; per-example clip for dpsgd
+  Normalization normalization = Normalization::row;
+  double normalization_floor = 1e-4;  // e in g / (|g| + e)
+  double noise_multiplier = 0;        // dpsgd: noise std over norm_bound; 0 = calibrate fills it
+  double vote_noise = 0;              // s of noisy votes, in votes; 0 = calibrate fills it
+  std::int64_t grain = 1;             // G, parts of a member's vote: 1 = one-hot votes, more = floor(G softmax)
+  bool detach = true;                 // false: the printed trap; claims become unbounded
+  std::int64_t top_k = 0;             // largest entries of a gradient row, or candidates of a response; 0 = all classes
+  double threshold = 0;  // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
+  double epsilon0 = 0;   // of one randomised response; 0 = calibrate fills it
+  Branch branch = Branch::data;
+  Trust trust = Trust::untrusted;
+  Clipping clipping = Clipping::flat;
+  std::int64_t augment_multiplicity = 1;  // dpsgd: augmented copies of an example whose mean gradient is clipped
+};
+
+// What a student makes of released labels and votes.
+struct LabelValues {
+  ResponseLoss response_loss = ResponseLoss::label;
+  VoteLabel vote_label = VoteLabel::posterior;
+  bool refit = true;               // vote students on public images: relabel all of them, and fit once more
+  std::int64_t neighbours = 0;     // of a public picture, along which released labels are propagated; 0 = they are not
+  double propagation = 0.99;       // share of a label that comes from the neighbours
+  std::int64_t eigenvectors = 20;  // dp-spectral: coordinates of a picture's place among the public ones
+  double smoothing = 0.0;          // label smoothing, vote students
+  std::int64_t label_steps = 0;    // optimiser steps on released labels (votes); 0 = preset
+};
+
+// Pictures that are shown to a network.
+struct InputValues {
+  Pictures pictures = Pictures::writing;  // source procedural
+  int shift = 2;                          // pixels of random translation, vote students and tanh teachers
+  Augment augment = Augment::shift;
+};
+
+struct DistillValues {
+  DistillationLoss loss = DistillationLoss::dkd;
+  double dkd_alpha = 1, dkd_beta = 8;
+  double temperature = 1;
+  double kappa = 0.25;              // gamma * C, the size of the injected step, at the start
+  double kappa_end = 0.01;          // reached linearly at the last step
+  std::int64_t replay = 40;         // batches the transfer set keeps
+  std::int64_t student_steps = 16;  // per release step
+  std::int64_t student_batch = 64;
+  double replay_fraction = 0.5;  // of each student batch
+  bool balance = false;          // rows of the transfer set are drawn evenly by their first class; labels that
+                                 // neighbours propagate are shared out evenly among the classes
+};
+
+// How the private examples are shared out among the members of an ensemble or the clients of fedavg.
+struct ShardValues {
+  Partition partition = Partition::shards;
+  double dirichlet_alpha = 0.5;
+  double ridge = 0;          // members by ridge regression of this strength; 0 = by gradient steps
+  std::int64_t clients = 5;  // fedavg
+};
+
+struct RonaValues {
+  std::int64_t hint_epochs = 40, distill_epochs = 8, self_epochs = 8, warm_epochs = 3, auxiliary_epochs = 20;
+  double query_fraction = 0.5;  // of the public examples, asked about in each epoch
+  Selection selection = Selection::k_centre;
+  bool adaptive_bound = true;  // the norm bound is the mean loss against the auxiliary teacher
+};
+
+// dp-merf
+struct MerfValues {
+  std::int64_t random_features = 10'000;  // cosines and sines together
+  double bandwidth = 105;                 // sigma^2 of the kernel, over pixels in [0, 1]
+  std::int64_t synthetic = 60'000;        // labelled images that the student is trained on
+};
+
+// lp-2st
+struct StagedLabelValues {
+  std::int64_t stages = 2;
+  double prior_temperature = 1;  // of the prior that a later stage takes from an earlier one
+};
+
+struct OptimizationValues {
+  double lr = 1e-3;
+  double lr_hold = 0.5;                   // fraction of the steps at full rate
+  double lr_end = 0.05;                   // factor reached linearly at the end
+  double momentum = 0.9;                  // sgd only
+  Optimizer optimizer = Optimizer::adam;  // DP-SGD is SGD whatever it says
+  double weight_decay = 0;                // sgd: added to the gradient; adam: decoupled
+  Schedule schedule = Schedule::linear;
+  std::int64_t lr_drops = 2;  // schedule "step": drops to a tenth, evenly spread
+  double averaging = 0;       // dpsgd: weight of the past in the running mean of parameters; 0 = the last
+};
+
+struct GeneratorValues {
+  std::int64_t steps = 2;  // optimiser steps for each release
+  double lr = 1e-3;
+  std::int64_t latent = 100;
+  std::int64_t width = 32;
+  double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
+  double bn_statistics = 0;  // distance of a batch's statistics from those a batch norm holds
+  double adversarial = 0;    // dense: disagreement of student and teacher
+  double latent_lr = 0;      // above 0: the latents persist and are trained
+  Discriminator discriminator = Discriminator::student;
+  std::int64_t pretrain_steps = 0;  // against the fixed teacher, before the first release
+};
+
+// The stop rule; the claims stay those of all steps.
+struct StopValues {
+  StopMetric metric = StopMetric::none;
+  bool above = true;  // false: stops below the threshold
+  double threshold = 0;
+  std::int64_t after = 0;  // completed steps at the first look
+  std::int64_t every = 1;  // steps between two looks
+};
+
+// How a trial is run; no part of its identity.
+struct ExecutionValues {
+  double deadline_seconds = 0;        // without step progress; 0 = from the measured step time
+  double checkpoint_seconds = 10;     // least time between two commits by the clock
+  std::int64_t checkpoint_steps = 0;  // a commit at the latest after so many steps; 0 = by the clock alone
+  std::int64_t checkpoint_keep = 2;   // newest checkpoints that stay
+  int priority = 0;
+  PackMode pack = PackMode::off;
+  std::int64_t reserve_block = 64;  // releases charged at once
+  std::int64_t retries = 0;         // lost attempts that calibration leaves room for, a block each
+};
+
 struct TrialSpec {
   Role role = Role::student;
   std::string method = "dpdfd";  // student: a name of methods.h;  teacher: plain | ensemble | dpsgd | loaded
@@ -86,127 +220,33 @@ struct TrialSpec {
   int threads = 2;  // intra-op threads; part of identity, since float sums depend on it
   int devices = 1;  // gang size
 
-  // privacy target
-  double delta = 1e-5;
-  double epsilon = 0;  // with `claim` and `calibrate`; 0 = none asked for
-  ClaimTarget claim = ClaimTarget::none;
-  Calibrate calibrate = Calibrate::none;
-
-  // training volume
+  // volume
+  QuerySource source = QuerySource::generator;
   std::int64_t steps = 160;  // releases of a batch (dpdfd), or optimiser steps (dpsgd)
   std::int64_t epochs = 5;   // plain teachers; 0 = the parameters stay as they were drawn
   std::int64_t batch = 256;  // global batch; expected size under Poisson sampling. 0, while a sweep is read
                              // alone: all private examples
   std::int64_t members = 1;  // ensemble: networks on disjoint shards
   std::int64_t queries = 0;  // noisy-vote answers in all (sound by ensemble)
-
-  // release
-  QuerySource source = QuerySource::generator;
-  double sigma = 100;        // noise over norm bound, as the papers print it
-  double norm_bound = 1e-3;  // C; per-example clip for dpsgd
-  Normalization normalization = Normalization::row;
-  double normalization_floor = 1e-4;  // e in g / (|g| + e)
-  double noise_multiplier = 0;        // dpsgd: noise std over norm_bound; 0 = calibrate fills it
-  double vote_noise = 0;              // s of noisy votes, in votes; 0 = calibrate fills it
-  std::int64_t grain = 1;             // G, parts of a member's vote: 1 = one-hot votes, more = floor(G softmax)
-  bool detach = true;                 // false: the printed trap; claims become unbounded
-  std::int64_t top_k = 0;             // largest entries of a gradient row, or candidates of a response; 0 = all classes
-  double threshold = 0;  // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
-  double epsilon0 = 0;   // of one randomised response; 0 = calibrate fills it
-  ResponseLoss response_loss = ResponseLoss::label;
-  Branch branch = Branch::data;
-  Trust trust = Trust::untrusted;
-  VoteLabel vote_label = VoteLabel::posterior;
-  bool refit = true;  // vote students on public images: relabel all of them, and fit once more
-  Clipping clipping = Clipping::flat;
-  Pictures pictures = Pictures::writing;  // source procedural
-  std::int64_t neighbours = 0;     // of a public picture, along which released labels are propagated; 0 = they are not
-  double propagation = 0.99;       // share of a label that comes from the neighbours
-  std::int64_t eigenvectors = 20;  // dp-spectral: coordinates of a picture's place among the public ones
-  std::int64_t augment_multiplicity = 1;  // dpsgd: augmented copies of an example whose mean gradient is clipped
-  double averaging = 0;                   // dpsgd: weight of the past in the running mean of parameters; 0 = the last
-
-  // distillation
-  DistillationLoss loss = DistillationLoss::dkd;
-  double dkd_alpha = 1, dkd_beta = 8;
-  double temperature = 1;
-  double kappa = 0.25;              // gamma * C, the size of the injected step, at the start
-  double kappa_end = 0.01;          // reached linearly at the last step
-  std::int64_t replay = 40;         // batches the transfer set keeps
-  std::int64_t student_steps = 16;  // per release step
-  std::int64_t student_batch = 64;
-  double replay_fraction = 0.5;  // of each student batch
-  bool balance = false;          // rows of the transfer set are drawn evenly by their first class; labels that
-                                 // neighbours propagate are shared out evenly among the classes
-  double smoothing = 0.0;        // label smoothing, vote students
-  std::int64_t label_steps = 0;  // optimiser steps on released labels (votes); 0 = preset
-  int shift = 2;                 // pixels of random translation, vote students and tanh teachers
-  Augment augment = Augment::shift;
-  Precision precision = Precision::float32;
-
-  // teachers of several networks
-  Partition partition = Partition::shards;
-  double dirichlet_alpha = 0.5;
-  double ridge = 0;  // members by ridge regression of this strength; 0 = by gradient steps
+  std::int64_t rounds = 5;   // of rona's distillation and self learning; communication rounds of fedavg
   TrainedOn trained_on = TrainedOn::private_split;
   Activation activation = Activation::as_defined;
+  Precision precision = Precision::float32;
+  double seconds = 0.1;  // sleep: of all steps together
 
-  // rona
-  std::int64_t hint_epochs = 40, distill_epochs = 8, self_epochs = 8, warm_epochs = 3, auxiliary_epochs = 20;
-  std::int64_t rounds = 5;      // also communication rounds of fedavg
-  double query_fraction = 0.5;  // of the public examples, asked about in each epoch
-  Selection selection = Selection::k_centre;
-  bool adaptive_bound = true;  // the norm bound is the mean loss against the auxiliary teacher
-
-  // baselines
-  std::int64_t clients = 5;               // fedavg
-  std::int64_t random_features = 10'000;  // dp-merf: cosines and sines together
-  double bandwidth = 105;                 // dp-merf: sigma^2 of the kernel, over pixels in [0, 1]
-  std::int64_t synthetic = 60'000;        // dp-merf: labelled images that the student is trained on
-  std::int64_t label_stages = 2;          // lp-2st
-  double prior_temperature = 1;           // lp-2st: of the prior that a later stage takes from an earlier one
-
-  // optimiser
-  double lr = 1e-3;
-  double lr_hold = 0.5;                   // fraction of the steps at full rate
-  double lr_end = 0.05;                   // factor reached linearly at the end
-  double momentum = 0.9;                  // sgd only
-  Optimizer optimizer = Optimizer::adam;  // DP-SGD is SGD whatever it says
-  double weight_decay = 0;                // sgd: added to the gradient; adam: decoupled
-  Schedule schedule = Schedule::linear;
-  std::int64_t lr_drops = 2;  // schedule "step": drops to a tenth, evenly spread
-
-  // generator
-  std::int64_t generator_steps = 2;
-  double generator_lr = 1e-3;
-  std::int64_t latent = 100;
-  std::int64_t generator_width = 32;
-  double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
-  double bn_statistics = 0;  // distance of a batch's statistics from those a batch norm holds
-  double adversarial = 0;    // dense: disagreement of student and teacher
-  double latent_lr = 0;      // above 0: the latents persist and are trained
-  Discriminator discriminator = Discriminator::student;
-  std::int64_t pretrain_steps = 0;  // generator steps against the fixed teacher, before the first release
-
-  // sleep
-  double seconds = 0.1;  // of all steps together
-
-  // stop rule; the claims stay those of all steps
-  StopMetric stop_metric = StopMetric::none;
-  bool stop_above = true;  // false: stops below the threshold
-  double stop_threshold = 0;
-  std::int64_t stop_after = 0;  // completed steps at the first look
-  std::int64_t stop_every = 1;  // steps between two looks
-
-  // execution; not part of identity
-  double deadline_seconds = 0;        // without step progress; 0 = from the measured step time
-  double checkpoint_seconds = 10;     // least time between two commits by the clock
-  std::int64_t checkpoint_steps = 0;  // a commit at the latest after so many steps; 0 = by the clock alone
-  std::int64_t checkpoint_keep = 2;   // newest checkpoints that stay
-  int priority = 0;
-  PackMode pack = PackMode::off;
-  std::int64_t reserve_block = 64;  // releases charged at once
-  std::int64_t retries = 0;         // lost attempts that calibration leaves room for, a block each
+  PrivacyTarget privacy;
+  ReleaseValues release;
+  LabelValues labels;
+  InputValues inputs;
+  DistillValues distill;
+  ShardValues shards;
+  RonaValues rona;
+  MerfValues merf;
+  StagedLabelValues staged;
+  OptimizationValues optimization;
+  GeneratorValues generator;
+  StopValues stop;
+  ExecutionValues execution;
 
   // derived, not keys
   TrialId id;

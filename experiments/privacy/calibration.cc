@@ -58,8 +58,8 @@ double RoundUpDigits(double value, int significant) {
 
 // Returns a usage error: epsilon cannot be met, and why.
 Status CannotMeet(const TrialSpec& spec, const std::string& why) {
-  return UsageError("epsilon = " + ExactNumber(spec.epsilon) + " cannot be met for claim \"" +
-                    std::string(TargetName(spec.claim)) + "\": " + why);
+  return UsageError("epsilon = " + ExactNumber(spec.privacy.epsilon) + " cannot be met for claim \"" +
+                    std::string(TargetName(spec.privacy.claim)) + "\": " + why);
 }
 
 // Rounds up to six significant digits, where a search gives no more.
@@ -74,8 +74,8 @@ bool AsksMembers(const TrialSpec& spec) {
 std::optional<Relation> FindRelation(const TrialSpec& spec) {
   const bool votes = IsTaughtByVotes(spec), members = AsksMembers(spec);
   const bool labels = FindReleaseKind(FindKind(spec)) == ReleaseKind::labels;
-  if (labels != (spec.claim == ClaimTarget::label)) return std::nullopt;
-  switch (spec.claim) {
+  if (labels != (spec.privacy.claim == ClaimTarget::label)) return std::nullopt;
+  switch (spec.privacy.claim) {
     case ClaimTarget::answer:
       return kAnswer;
     case ClaimTarget::slot:
@@ -112,10 +112,12 @@ double PlannedEpsilon(const TrialSpec& spec, const Relation& relation) {
   secure.noise = NoiseMode::secure;
   const Result<std::vector<PrivacyEvent>> events = PlanEventsWithRetries(secure);
   if (!events.ok()) return std::numeric_limits<double>::infinity();
-  return ComputeRelationBound(relation, *events, spec.delta, nullptr).epsilon;
+  return ComputeRelationBound(relation, *events, spec.privacy.delta, nullptr).epsilon;
 }
 
-bool Meets(const TrialSpec& spec, const Relation& relation) { return PlannedEpsilon(spec, relation) <= spec.epsilon; }
+bool Meets(const TrialSpec& spec, const Relation& relation) {
+  return PlannedEpsilon(spec, relation) <= spec.privacy.epsilon;
+}
 
 // The largest value in (low, high] at which `meets` holds, to nine digits; 0 when it holds nowhere. `meets` holds up
 // to some value and not above.
@@ -135,25 +137,25 @@ double LargestMeeting(double high, const Meeting& meets) {
 Status SolveResponse(TrialSpec& spec, const Relation& relation) {
   TrialSpec one = spec;
   const auto meets = [&](double epsilon0) {
-    one.epsilon0 = epsilon0;
-    return PlannedEpsilon(one, relation) <= spec.epsilon;
+    one.release.epsilon0 = epsilon0;
+    return PlannedEpsilon(one, relation) <= spec.privacy.epsilon;
   };
-  one.epsilon0 = 1;
+  one.release.epsilon0 = 1;
   RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const double mu, PlannedMu(one, relation));  // why there is no bound
-  spec.epsilon0 = LargestMeeting(std::min(spec.epsilon, 1000.0) * 1.0, meets);
-  if (!(spec.epsilon0 > 0)) return CannotMeet(spec, "no epsilon0 of a response, however small, reaches it.");
+  spec.release.epsilon0 = LargestMeeting(std::min(spec.privacy.epsilon, 1000.0) * 1.0, meets);
+  if (!(spec.release.epsilon0 > 0)) return CannotMeet(spec, "no epsilon0 of a response, however small, reaches it.");
   return {};
 }
 
 // Responses: steps at the given epsilon0.
 Status SolveResponseSteps(TrialSpec& spec, const Relation& relation) {
-  if (!(spec.epsilon0 > 0)) return CannotMeet(spec, "calibrate = \"steps\" needs epsilon0 above 0.");
+  if (!(spec.release.epsilon0 > 0)) return CannotMeet(spec, "calibrate = \"steps\" needs epsilon0 above 0.");
   if (relation.adjacency == Adjacency::answer)
     return CannotMeet(spec, "that claim is about one answer and does not depend on steps; use calibrate = \"noise\".");
   TrialSpec one = spec;
   const auto fits = [&](std::int64_t steps) {
     one.steps = steps;
-    return PlannedEpsilon(one, relation) <= spec.epsilon;
+    return PlannedEpsilon(one, relation) <= spec.privacy.epsilon;
   };
   one.steps = 1;
   RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const double mu, PlannedMu(one, relation));
@@ -175,30 +177,31 @@ Status SolveResponseSteps(TrialSpec& spec, const Relation& relation) {
 
 // dp-merf and dp-spectral: the noise of their one release.
 Status SolveEmbedding(TrialSpec& spec) {
-  if (spec.claim != ClaimTarget::example) return CannotMeet(spec, spec.method + " has the claim \"example\" only.");
-  if (spec.calibrate == Calibrate::steps)
+  if (spec.privacy.claim != ClaimTarget::example)
+    return CannotMeet(spec, spec.method + " has the claim \"example\" only.");
+  if (spec.privacy.calibrate == Calibrate::steps)
     return CannotMeet(spec, spec.method + " releases once, whatever its steps; use calibrate = \"noise\".");
   TrialSpec one = spec;
   const auto meets = [&](double inverse) {
-    one.noise_multiplier = 1 / inverse;
+    one.release.noise_multiplier = 1 / inverse;
     return Meets(one, kExampleAdded);
   };
   const double inverse = LargestMeeting(1e6, meets);
   if (!(inverse > 0)) return CannotMeet(spec, "no noise multiplier up to a million reaches it.");
-  spec.noise_multiplier = RoundUpToNineDigits(1 / inverse);
+  spec.release.noise_multiplier = RoundUpToNineDigits(1 / inverse);
   return {};
 }
 
 // Gradient and vote students: mu is inverse in the noise and grows with the root of the releases.
-Status SolveNoise(TrialSpec& spec, const Relation& relation, double TrialSpec::*noise) {
+Status SolveNoise(TrialSpec& spec, const Relation& relation, double ReleaseValues::*noise) {
   TrialSpec unit = spec;
-  unit.*noise = 1;
+  unit.release.*noise = 1;
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(unit, relation));
-  const double target = GaussianMu(ComputeTargetEpsilon(spec.epsilon), spec.delta);
+  const double target = GaussianMu(ComputeTargetEpsilon(spec.privacy.epsilon), spec.privacy.delta);
   if (!(target > 0)) return CannotMeet(spec, "no amount of noise reaches an epsilon this small.");
-  spec.*noise = RoundUpToNineDigits(mu / target);
+  spec.release.*noise = RoundUpToNineDigits(mu / target);
   for (int round = 0; round < 100 && !Meets(spec, relation); ++round)
-    spec.*noise = RoundUpToNineDigits(spec.*noise * (1 + 1e-8));
+    spec.release.*noise = RoundUpToNineDigits(spec.release.*noise * (1 + 1e-8));
   return {};
 }
 
@@ -209,9 +212,9 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
   }
   TrialSpec one = spec;
   one.*count = 1;
-  one.retries = 0;
+  one.execution.retries = 0;
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(one, relation));
-  const double target = GaussianMu(spec.epsilon, spec.delta);
+  const double target = GaussianMu(spec.privacy.epsilon, spec.privacy.delta);
   const double ratio = target / mu;
   if (!(ratio * ratio < static_cast<double>(kMaxReleases))) {
     return CannotMeet(spec,
@@ -241,22 +244,22 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
 
 // The paper's epsilon is that of one label, without composition.
 Status SolvePaperLabel(TrialSpec& spec) {
-  if (spec.calibrate == Calibrate::steps)
+  if (spec.privacy.calibrate == Calibrate::steps)
     return CannotMeet(spec,
                       "the paper composes nothing: its epsilon does not depend on steps; use calibrate = \"noise\".");
-  spec.epsilon0 = spec.epsilon;
+  spec.release.epsilon0 = spec.privacy.epsilon;
   return {};
 }
 
 // The paper's epsilon is inverse in sigma.
 Status SolvePaperQueries(TrialSpec& spec) {
-  if (spec.calibrate == Calibrate::steps)
+  if (spec.privacy.calibrate == Calibrate::steps)
     return CannotMeet(spec, "rona's epochs are keys of their own; use calibrate = \"noise\".");
   TrialSpec unit = spec;
-  unit.sigma = 1;
+  unit.release.sigma = 1;
   const double epsilon = EvaluatePaperFormula(unit).epsilon;
   if (!std::isfinite(epsilon) || !(epsilon > 0)) return CannotMeet(spec, "the paper's formula is undefined here.");
-  spec.sigma = RoundUpToNineDigits(epsilon / ComputeTargetEpsilon(spec.epsilon));
+  spec.release.sigma = RoundUpToNineDigits(epsilon / ComputeTargetEpsilon(spec.privacy.epsilon));
   return {};
 }
 
@@ -268,17 +271,18 @@ Status SolvePaper(TrialSpec& spec) {
     return CannotMeet(spec, "the paper's formula is about noisy gradients, which this trial does not release.");
   }
   GradientFormula formula;
-  formula.norm_bound = spec.norm_bound;
-  formula.sigma = spec.sigma;
+  formula.norm_bound = spec.release.norm_bound;
+  formula.sigma = spec.release.sigma;
   formula.classes = static_cast<double>(spec.data->classes);
   formula.rows = static_cast<double>(spec.batch) * static_cast<double>(spec.steps);
-  formula.delta = spec.delta;
-  if (spec.calibrate == Calibrate::noise) {
-    RETORT_ASSIGN_OR_RETURN(const double sigma, GradientFormulaSigma(formula, ComputeTargetEpsilon(spec.epsilon)));
-    spec.sigma = RoundUpToNineDigits(sigma);
+  formula.delta = spec.privacy.delta;
+  if (spec.privacy.calibrate == Calibrate::noise) {
+    RETORT_ASSIGN_OR_RETURN(const double sigma,
+                            GradientFormulaSigma(formula, ComputeTargetEpsilon(spec.privacy.epsilon)));
+    spec.release.sigma = RoundUpToNineDigits(sigma);
     return {};
   }
-  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, ComputeTargetEpsilon(spec.epsilon)));
+  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, ComputeTargetEpsilon(spec.privacy.epsilon)));
   const double steps = std::floor(rows / static_cast<double>(spec.batch));
   if (steps < 1) return CannotMeet(spec, "one step alone costs more by the formula; raise sigma or epsilon.");
   if (steps > static_cast<double>(kMaxReleases))
@@ -289,43 +293,48 @@ Status SolvePaper(TrialSpec& spec) {
 
 // Every step takes all examples: solved exactly, as for gradients of outputs.
 Status SolveDpGd(TrialSpec& spec) {
-  if (spec.calibrate == Calibrate::noise) return SolveNoise(spec, kExampleAdded, &TrialSpec::noise_multiplier);
-  if (!(spec.noise_multiplier > 0)) return CannotMeet(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
+  if (spec.privacy.calibrate == Calibrate::noise)
+    return SolveNoise(spec, kExampleAdded, &ReleaseValues::noise_multiplier);
+  if (!(spec.release.noise_multiplier > 0))
+    return CannotMeet(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
   return SolveReleases(spec, kExampleAdded, &TrialSpec::steps, "steps");
 }
 
 Status SolveDpSgd(TrialSpec& spec) {
-  if (spec.claim != ClaimTarget::example) return CannotMeet(spec, "DP-SGD training has the claim \"example\" only.");
+  if (spec.privacy.claim != ClaimTarget::example)
+    return CannotMeet(spec, "DP-SGD training has the claim \"example\" only.");
   TrialSpec unit = spec;
-  if (spec.calibrate == Calibrate::noise) unit.noise_multiplier = 1;
+  if (spec.privacy.calibrate == Calibrate::noise) unit.release.noise_multiplier = 1;
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlanEvents(unit));
   const double rate = events.front().sampling_rate;
   if (rate == 1) return SolveDpGd(spec);
   const auto charged = [&spec](std::int64_t steps) {
-    return steps + spec.retries * std::min(steps, spec.reserve_block);
+    return steps + spec.execution.retries * std::min(steps, spec.execution.reserve_block);
   };
   const auto meets = [&](double z, std::int64_t steps) {
     TrialSpec one = spec;
-    one.noise_multiplier = z;
+    one.release.noise_multiplier = z;
     one.steps = steps;
-    return PlannedEpsilon(one, kExampleAdded) <= spec.epsilon;
+    return PlannedEpsilon(one, kExampleAdded) <= spec.privacy.epsilon;
   };
-  if (spec.calibrate == Calibrate::noise) {
+  if (spec.privacy.calibrate == Calibrate::noise) {
     const std::int64_t steps = charged(spec.steps);
-    const double aim = ComputeTargetEpsilon(spec.epsilon);
+    const double aim = ComputeTargetEpsilon(spec.privacy.epsilon);
     const double noise = steps > kMaxPldSteps
-                             ? SubsampledGaussianNoise(rate, static_cast<double>(steps), spec.delta, aim)
-                             : SubsampledGaussianPldNoise(rate, steps, spec.delta, aim);
+                             ? SubsampledGaussianNoise(rate, static_cast<double>(steps), spec.privacy.delta, aim)
+                             : SubsampledGaussianPldNoise(rate, steps, spec.privacy.delta, aim);
     if (!std::isfinite(noise)) return CannotMeet(spec, "no noise multiplier up to a million reaches it.");
     // Neither search is smooth to its last digits, so the rounded value is tried.
-    spec.noise_multiplier = RoundUpToSixDigits(noise);
-    for (int round = 0; round < 100 && !meets(spec.noise_multiplier, spec.steps); ++round)
-      spec.noise_multiplier = RoundUpToSixDigits(spec.noise_multiplier * (1 + 1e-6));
-    if (!meets(spec.noise_multiplier, spec.steps)) return CannotMeet(spec, "the search for its noise did not end.");
+    spec.release.noise_multiplier = RoundUpToSixDigits(noise);
+    for (int round = 0; round < 100 && !meets(spec.release.noise_multiplier, spec.steps); ++round)
+      spec.release.noise_multiplier = RoundUpToSixDigits(spec.release.noise_multiplier * (1 + 1e-6));
+    if (!meets(spec.release.noise_multiplier, spec.steps))
+      return CannotMeet(spec, "the search for its noise did not end.");
     return {};
   }
-  if (!(spec.noise_multiplier > 0)) return CannotMeet(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
-  const auto fits = [&](std::int64_t steps) { return meets(spec.noise_multiplier, steps); };
+  if (!(spec.release.noise_multiplier > 0))
+    return CannotMeet(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
+  const auto fits = [&](std::int64_t steps) { return meets(spec.release.noise_multiplier, steps); };
   if (!fits(1)) return CannotMeet(spec, "one step alone costs more at this noise_multiplier; raise it or epsilon.");
   std::int64_t low = 1;
   std::int64_t high = 2;
@@ -344,7 +353,7 @@ Status SolveDpSgd(TrialSpec& spec) {
 
 Status SolveReleasing(TrialSpec& spec) {
   const bool votes = IsTaughtByVotes(spec);
-  if (spec.claim == ClaimTarget::paper) return SolvePaper(spec);
+  if (spec.privacy.claim == ClaimTarget::paper) return SolvePaper(spec);
   const std::optional<Relation> relation = FindRelation(spec);
   if (!relation) {
     return CannotMeet(spec,
@@ -356,35 +365,37 @@ Status SolveReleasing(TrialSpec& spec) {
   if (spec.source == QuerySource::private_split)
     return CannotMeet(spec, std::string(DescribeReason(reason::kPrivateSource)));
   if (FindReleaseKind(FindKind(spec)) == ReleaseKind::responses)
-    return spec.calibrate == Calibrate::noise ? SolveResponse(spec, *relation) : SolveResponseSteps(spec, *relation);
-  if (spec.calibrate == Calibrate::noise)
-    return SolveNoise(spec, *relation, votes ? &TrialSpec::vote_noise : &TrialSpec::sigma);
+    return spec.privacy.calibrate == Calibrate::noise ? SolveResponse(spec, *relation)
+                                                      : SolveResponseSteps(spec, *relation);
+  if (spec.privacy.calibrate == Calibrate::noise)
+    return SolveNoise(spec, *relation, votes ? &ReleaseValues::vote_noise : &ReleaseValues::sigma);
   return votes ? SolveReleases(spec, *relation, &TrialSpec::queries, "queries")
                : SolveReleases(spec, *relation, &TrialSpec::steps, "steps");
 }
 
 Status Solve(TrialSpec& spec) {
-  if (spec.claim == ClaimTarget::none) {
-    return UsageError("calibrate needs claim: which claim is epsilon = " + ExactNumber(spec.epsilon) + " about?");
+  if (spec.privacy.claim == ClaimTarget::none) {
+    return UsageError("calibrate needs claim: which claim is epsilon = " + ExactNumber(spec.privacy.epsilon) +
+                      " about?");
   }
-  if (!(spec.epsilon > 0) || !std::isfinite(spec.epsilon))
+  if (!(spec.privacy.epsilon > 0) || !std::isfinite(spec.privacy.epsilon))
     return UsageError("calibrate needs a finite epsilon above 0.");
-  if (!(spec.delta > 0 && spec.delta < 1)) return UsageError("calibrate needs delta between 0 and 1.");
+  if (!(spec.privacy.delta > 0 && spec.privacy.delta < 1)) return UsageError("calibrate needs delta between 0 and 1.");
   const KindTraits& traits = FindTraits(FindKind(spec));
   if (!traits.unsolvable.empty()) return CannotMeet(spec, std::string(traits.unsolvable));
   switch (traits.release) {
     case ReleaseKind::embedding:
       return SolveEmbedding(spec);
     case ReleaseKind::labels:
-      if (spec.claim != ClaimTarget::label)
+      if (spec.privacy.claim != ClaimTarget::label)
         return CannotMeet(spec, "only labels are protected here: the claim is \"label\".");
       if (!spec.data->sensitive_classes.empty())
         return CannotMeet(spec, std::string(DescribeReason(reason::kSplitByLabels)));
-      if (spec.calibrate == Calibrate::steps)
+      if (spec.privacy.calibrate == Calibrate::steps)
         return CannotMeet(spec, "every label is released once, whatever the steps; use calibrate = \"noise\".");
       return SolveResponse(spec, kLabel);
     case ReleaseKind::losses:
-      if (IsTaughtByVotes(spec) || spec.claim == ClaimTarget::paper) return SolveReleasing(spec);
+      if (IsTaughtByVotes(spec) || spec.privacy.claim == ClaimTarget::paper) return SolveReleasing(spec);
       return CannotMeet(spec, spec.reading == Reading::sound
                                   ? "this student adds no noise of its own; its claim is its teacher's."
                                   : std::string(DescribeReason(reason::kLossNoise)));
@@ -404,7 +415,7 @@ Status Solve(TrialSpec& spec) {
 // The sampler draws noise in parts of a vote, within its range.
 Status CheckVoteNoise(const TrialSpec& spec) {
   if (!IsTaughtByVotes(spec)) return {};
-  const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
+  const double drawn = spec.release.vote_noise * static_cast<double>(spec.release.grain);
   if (drawn > kMaxVoteNoise)
     return CannotMeet(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
   if (drawn < kMinVoteNoise)
@@ -419,7 +430,7 @@ Status CheckSolution(const TrialSpec& spec) {
   secure.noise = NoiseMode::secure;
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlanEvents(secure));
   for (const PrivacyEvent& event : events) {
-    if (spec.claim == ClaimTarget::paper) break;  // the formula does not look at what is drawn
+    if (spec.privacy.claim == ClaimTarget::paper) break;  // the formula does not look at what is drawn
     if (const std::string problem = FindEventProblem(event); !problem.empty())
       return CannotMeet(spec, std::string(DescribeReason(problem)));
   }
@@ -428,8 +439,8 @@ Status CheckSolution(const TrialSpec& spec) {
   if (!relation) return {};
   const bool added = TrainsByDpSgd(FindKind(spec)) || ReleasesEmbedding(FindKind(spec));  // solved under add-remove
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> charged, PlanEventsWithRetries(secure));
-  const Bound bound = ComputeRelationBound(added ? kExampleAdded : *relation, charged, spec.delta, nullptr);
-  if (bound.epsilon <= spec.epsilon) return {};
+  const Bound bound = ComputeRelationBound(added ? kExampleAdded : *relation, charged, spec.privacy.delta, nullptr);
+  if (bound.epsilon <= spec.privacy.epsilon) return {};
   const bool bounded = std::isfinite(bound.epsilon);
   return CannotMeet(spec,
                     bounded ? "no noise that can be drawn reaches it." : std::string(DescribeReason(bound.reason)));
@@ -437,20 +448,34 @@ Status CheckSolution(const TrialSpec& spec) {
 
 std::string MakeKey(const TrialSpec& spec) {
   ParameterKey key;
-  key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.claim).Add(spec.calibrate).Add(spec.source);
-  key.Add(spec.epsilon).Add(spec.delta).Add(spec.batch).Add(spec.steps).Add(spec.queries).Add(spec.sigma);
-  key.Add(spec.norm_bound)
-      .Add(spec.normalization)
-      .Add(spec.noise_multiplier)
-      .Add(spec.vote_noise)
-      .Add(spec.grain)
-      .Add(spec.detach);
-  key.Add(spec.branch).Add(spec.trust).Add(spec.epsilon0).Add(spec.discriminator).Add(spec.label_stages);
-  key.Add(spec.hint_epochs).Add(spec.distill_epochs).Add(spec.rounds).Add(spec.query_fraction);
-  key.Add(spec.random_features).Add(spec.eigenvectors).Add(spec.top_k).Add(spec.noise);
+  key.Add(spec.role)
+      .Add(spec.method)
+      .Add(spec.reading)
+      .Add(spec.privacy.claim)
+      .Add(spec.privacy.calibrate)
+      .Add(spec.source);
+  key.Add(spec.privacy.epsilon)
+      .Add(spec.privacy.delta)
+      .Add(spec.batch)
+      .Add(spec.steps)
+      .Add(spec.queries)
+      .Add(spec.release.sigma);
+  key.Add(spec.release.norm_bound)
+      .Add(spec.release.normalization)
+      .Add(spec.release.noise_multiplier)
+      .Add(spec.release.vote_noise)
+      .Add(spec.release.grain)
+      .Add(spec.release.detach);
+  key.Add(spec.release.branch)
+      .Add(spec.release.trust)
+      .Add(spec.release.epsilon0)
+      .Add(spec.generator.discriminator)
+      .Add(spec.staged.stages);
+  key.Add(spec.rona.hint_epochs).Add(spec.rona.distill_epochs).Add(spec.rounds).Add(spec.rona.query_fraction);
+  key.Add(spec.merf.random_features).Add(spec.labels.eigenvectors).Add(spec.release.top_k).Add(spec.noise);
   key.Add(spec.data != nullptr && spec.data->sensitive_classes.empty());
   key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});
-  key.Add(spec.retries).Add(spec.reserve_block);
+  key.Add(spec.execution.retries).Add(spec.execution.reserve_block);
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});
   key.Add(spec.data ? spec.data->PrivateExamples() : std::int64_t{0});
   return key.bytes();
@@ -467,25 +492,25 @@ double ComputeTargetEpsilon(double epsilon) {
 }
 
 Status Calibrator::Calibrate(TrialSpec& spec) {
-  if (spec.calibrate == Calibrate::none) return {};
+  if (spec.privacy.calibrate == Calibrate::none) return {};
   const auto [entry, fresh] = solutions_.try_emplace(MakeKey(spec));
   Solution& solution = entry->second;
   if (fresh) {
     TrialSpec trial = spec;
     solution.status = Solve(trial);
     if (solution.status.ok()) solution.status = CheckSolution(trial);
-    solution.sigma = trial.sigma;
-    solution.noise_multiplier = trial.noise_multiplier;
-    solution.vote_noise = trial.vote_noise;
-    solution.epsilon0 = trial.epsilon0;
+    solution.sigma = trial.release.sigma;
+    solution.noise_multiplier = trial.release.noise_multiplier;
+    solution.vote_noise = trial.release.vote_noise;
+    solution.epsilon0 = trial.release.epsilon0;
     solution.steps = trial.steps;
     solution.queries = trial.queries;
   }
   if (!solution.status.ok()) return solution.status;
-  spec.sigma = solution.sigma;
-  spec.noise_multiplier = solution.noise_multiplier;
-  spec.vote_noise = solution.vote_noise;
-  spec.epsilon0 = solution.epsilon0;
+  spec.release.sigma = solution.sigma;
+  spec.release.noise_multiplier = solution.noise_multiplier;
+  spec.release.vote_noise = solution.vote_noise;
+  spec.release.epsilon0 = solution.epsilon0;
   spec.steps = solution.steps;
   spec.queries = solution.queries;
   return {};

@@ -33,10 +33,10 @@ class Calibrator {
 // Rounds up to nine significant digits, so that the last bits of a math library do not change a trial's identity.
 [[nodiscard]] double RoundUpToNineDigits(double value);
 
-// Fills sigma, noise_multiplier, vote_noise, epsilon0, steps or queries from (claim, epsilon, delta), as spec.calibrate
-// says; does nothing when that is none. Solved noise is rounded up to nine digits, solved counts down. noise = "seeded"
-// calibrates as secure noise does, although the run's claims stay unbounded. Error: usage, naming the key and why the
-// combination cannot be met.
+// Fills sigma, noise_multiplier, vote_noise, epsilon0, steps or queries from (claim, epsilon, delta), as
+// spec.privacy.calibrate says; does nothing when that is none. Solved noise is rounded up to nine digits, solved counts
+// down. noise = "seeded" calibrates as secure noise does, although the run's claims stay unbounded. Error: usage,
+// naming the key and why the combination cannot be met.
 [[nodiscard]] Status CalibrateTrial(TrialSpec& spec);
 
 }  // namespace retort::privacy

@@ -40,7 +40,7 @@ bool IsPostProcessingOfTeacher(const TrialSpec& spec, const std::vector<PrivacyE
 
 // Whether the test split chose when training stopped, of the trial or of its teacher.
 bool IsSelectedOnTest(const TrialSpec& spec, const std::vector<Claim>& teacher) {
-  return spec.stop_metric == StopMetric::accuracy ||
+  return spec.stop.metric == StopMetric::accuracy ||
          std::any_of(teacher.begin(), teacher.end(), [](const Claim& claim) {
            return std::binary_search(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest);
          });
@@ -128,7 +128,7 @@ Claim ClaimWriter::Blank(const Relation& relation) const {
   Claim claim;
   claim.adjacency = relation.adjacency;
   claim.neighbour = relation.neighbour;
-  claim.delta = spec_.delta;
+  claim.delta = spec_.privacy.delta;
   claim.units = DescribeUnit(relation.adjacency);
   return claim;
 }
@@ -156,7 +156,7 @@ std::string ClaimWriter::FindProblem(const Relation& relation) const {
   if (private_queries) return std::string(reason::kPrivateSource);
   const bool by_label = spec_.data != nullptr && !spec_.data->sensitive_classes.empty();
   if (relation.adjacency == Adjacency::label && by_label) return std::string(reason::kSplitByLabels);
-  if (!spec_.detach && FindReleaseKind(FindKind(spec_)) == ReleaseKind::gradients)
+  if (!spec_.release.detach && FindReleaseKind(FindKind(spec_)) == ReleaseKind::gradients)
     return std::string(kVoidTeacherJacobian);
   for (const PrivacyEvent& event : events_) {
     const std::string missing = event.count == 0 ? "" : FindMissing(event, relation);
@@ -182,7 +182,7 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
     claim.reason = "trained on public examples alone; no teacher is asked";
     return claim;
   }
-  Bound bound = ComputeRelationBound(relation, RestrictEvents(relation), spec_.delta, &claim.assumptions);
+  Bound bound = ComputeRelationBound(relation, RestrictEvents(relation), spec_.privacy.delta, &claim.assumptions);
   claim.epsilon = bound.epsilon;
   claim.accountant = std::move(bound.accountant);
   claim.reason = std::move(bound.reason);
@@ -414,11 +414,23 @@ void AddClaim(ParameterKey& key, const Claim& claim) {
 
 // Every field of the trial that its claims depend on.
 void AddSpec(ParameterKey& key, const TrialSpec& spec) {
-  key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.noise).Add(spec.delta).Add(spec.source);
-  key.Add(spec.stop_metric);
-  key.Add(spec.detach).Add(spec.norm_bound).Add(spec.sigma).Add(spec.batch).Add(spec.steps).Add(spec.queries);
-  key.Add(spec.branch).Add(spec.partition).Add(spec.epsilon0).Add(spec.query_fraction).Add(spec.rounds);
-  key.Add(spec.hint_epochs).Add(spec.distill_epochs).Add(ShardsDependOnExamples(spec)).Add(AugmentsPrivately(spec));
+  key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.noise).Add(spec.privacy.delta).Add(spec.source);
+  key.Add(spec.stop.metric);
+  key.Add(spec.release.detach)
+      .Add(spec.release.norm_bound)
+      .Add(spec.release.sigma)
+      .Add(spec.batch)
+      .Add(spec.steps)
+      .Add(spec.queries);
+  key.Add(spec.release.branch)
+      .Add(spec.shards.partition)
+      .Add(spec.release.epsilon0)
+      .Add(spec.rona.query_fraction)
+      .Add(spec.rounds);
+  key.Add(spec.rona.hint_epochs)
+      .Add(spec.rona.distill_epochs)
+      .Add(ShardsDependOnExamples(spec))
+      .Add(AugmentsPrivately(spec));
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});
   key.Add(spec.data != nullptr && spec.data->sensitive_classes.empty());
   key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});

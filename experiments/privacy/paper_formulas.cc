@@ -158,12 +158,12 @@ PaperValue OfGradients(const TrialSpec& spec) {
   PaperValue value;
   value.accountant = dpsd ? "paper:dpsd-thm1" : "paper:dpdfd-thm3";
   GradientFormula formula;
-  formula.norm_bound = spec.norm_bound;
-  formula.sigma = spec.sigma;
+  formula.norm_bound = spec.release.norm_bound;
+  formula.sigma = spec.release.sigma;
   formula.classes = spec.data ? static_cast<double>(spec.data->classes) : 0;
   formula.rows = IsTaughtByVotes(spec) ? static_cast<double>(spec.queries)
                                        : static_cast<double>(spec.batch) * static_cast<double>(spec.steps);
-  formula.delta = spec.delta;
+  formula.delta = spec.privacy.delta;
   const Result<PaperEpsilon> found = GradientFormulaEpsilon(formula);
   if (!found.ok()) return value;
   value.epsilon = found->epsilon;
@@ -177,7 +177,7 @@ PaperValue OfGradients(const TrialSpec& spec) {
 PaperValue OfResponses(const TrialSpec& spec) {
   PaperValue value;
   value.accountant = spec.method == "dp-dfd" ? "paper:dp-dfd" : "paper:dpsd-thm2";
-  const Result<double> epsilon = LabelFormulaEpsilon(spec.epsilon0);
+  const Result<double> epsilon = LabelFormulaEpsilon(spec.release.epsilon0);
   if (!epsilon.ok() || FindReleaseKind(FindKind(spec)) != ReleaseKind::responses) return value;
   value.epsilon = *epsilon;
   value.given = true;
@@ -189,15 +189,16 @@ PaperValue OfQueries(const TrialSpec& spec) {
   PaperValue value;
   value.accountant = "paper:rona";
   if (!spec.data) return value;
-  const auto queries = std::floor(static_cast<double>(spec.data->PublicExamples()) * spec.query_fraction);
+  const auto queries = std::floor(static_cast<double>(spec.data->PublicExamples()) * spec.rona.query_fraction);
   const double batches = std::ceil(queries / static_cast<double>(spec.batch));
-  const double steps = static_cast<double>(spec.hint_epochs + spec.rounds * spec.distill_epochs) * batches;
-  const Result<double> epsilon = RonaFormulaEpsilon(spec.query_fraction, steps, spec.delta, spec.sigma);
+  const double steps = static_cast<double>(spec.rona.hint_epochs + spec.rounds * spec.rona.distill_epochs) * batches;
+  const Result<double> epsilon =
+      RonaFormulaEpsilon(spec.rona.query_fraction, steps, spec.privacy.delta, spec.release.sigma);
   if (!epsilon.ok()) return value;
   value.epsilon = *epsilon;
   value.terms = "q sqrt(T ln(1/delta)) / sigma, inferred from the paper's figures, at q " +
-                SixDigitNumber(spec.query_fraction) + ", T " + SixDigitNumber(steps) + ", sigma " +
-                SixDigitNumber(spec.sigma);
+                SixDigitNumber(spec.rona.query_fraction) + ", T " + SixDigitNumber(steps) + ", sigma " +
+                SixDigitNumber(spec.release.sigma);
   return value;
 }
 
@@ -206,7 +207,7 @@ PaperValue OfQueries(const TrialSpec& spec) {
 PaperValue EvaluatePaperFormula(const TrialSpec& spec) {
   const MethodTraits* method = FindMethod(spec.method);
   if (method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::losses) return OfQueries(spec);
-  const bool label = spec.method == "feddpsd" && spec.branch == Branch::label;
+  const bool label = spec.method == "feddpsd" && spec.release.branch == Branch::label;
   if (label || (method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::responses)) return OfResponses(spec);
   return OfGradients(spec);
 }

@@ -23,17 +23,17 @@ PrivacyEvent GradientEvent(const TrialSpec& spec) {
   event.rows_per_batch = spec.batch;
   event.unit = spec.reading == Reading::printed ? EventUnit::batch : EventUnit::row;
   event.count = spec.reading == Reading::printed ? spec.steps : spec.steps * spec.batch;
-  event.sensitivity = 2 * spec.norm_bound;
-  event.noise_std = spec.sigma * spec.norm_bound;
+  event.sensitivity = 2 * spec.release.norm_bound;
+  event.noise_std = spec.release.sigma * spec.release.norm_bound;
   if (spec.reading == Reading::working) event.noise_std /= static_cast<double>(spec.batch);
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
-  event.frobenius = spec.normalization == Normalization::frobenius;
+  event.frobenius = spec.release.normalization == Normalization::frobenius;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   // DPSD's equation 3 draws for every row inside the sum that all rows share.
   const bool inside = spec.reading == Reading::printed && spec.method.starts_with("dpsd-");
   if (inside) event.noise_std *= std::sqrt(static_cast<double>(spec.batch));
-  if (!spec.detach) event.voids.emplace_back(kVoidTeacherJacobian);
-  event.granularity = ComputeLatticeStep(spec.norm_bound, event.noise_std);
+  if (!spec.release.detach) event.voids.emplace_back(kVoidTeacherJacobian);
+  event.granularity = ComputeLatticeStep(spec.release.norm_bound, event.noise_std);
   return event;
 }
 
@@ -43,11 +43,12 @@ PrivacyEvent MemberGradientEvent(const TrialSpec& spec) {
   event.kind = MechanismKind::member_gradient;
   event.unit = EventUnit::row;
   event.count = spec.steps * spec.batch;
-  event.noise_std = spec.sigma * spec.norm_bound;
-  event.granularity = ComputeLatticeStep(spec.norm_bound, event.noise_std);
+  event.noise_std = spec.release.sigma * spec.release.norm_bound;
+  event.granularity = ComputeLatticeStep(spec.release.norm_bound, event.noise_std);
   event.frobenius = false;
   event.assumptions.emplace_back(kAssumeDisjointShards);
-  if (spec.method == "feddpsd" && spec.trust == Trust::trusted) event.assumptions.emplace_back(kAssumeTrustedServer);
+  if (spec.method == "feddpsd" && spec.release.trust == Trust::trusted)
+    event.assumptions.emplace_back(kAssumeTrustedServer);
   std::sort(event.assumptions.begin(), event.assumptions.end());
   return event;
 }
@@ -58,14 +59,14 @@ PrivacyEvent ResponseEvent(const TrialSpec& spec) {
   event.unit = EventUnit::row;
   event.count = spec.steps * spec.batch;
   event.rows_per_batch = spec.batch;
-  event.epsilon0 = spec.epsilon0;
+  event.epsilon0 = spec.release.epsilon0;
   event.choices = 2;
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   // The printed forms: FedDPSD's is the working one, and DPSD's equation 5 where every class is a candidate.
   const bool printed = spec.reading == Reading::printed;
   if (printed && spec.method == "dp-dfd") event.voids.emplace_back(kVoidSoftOutput);
-  if (printed && spec.method == "dpsd-label" && spec.top_k != spec.data->classes)
+  if (printed && spec.method == "dpsd-label" && spec.release.top_k != spec.data->classes)
     event.voids.emplace_back(kVoidSupportLeak);
   if (AsksEnsemble(spec)) event.assumptions.emplace_back(kAssumeDisjointShards);
   return event;
@@ -76,8 +77,8 @@ PrivacyEvent VoteEvent(const TrialSpec& spec) {
   event.kind = MechanismKind::noisy_votes;
   event.unit = EventUnit::vote;
   event.count = spec.queries;
-  event.sensitivity = std::sqrt(2.0) * static_cast<double>(spec.grain);
-  event.noise_std = spec.vote_noise * static_cast<double>(spec.grain);
+  event.sensitivity = std::sqrt(2.0) * static_cast<double>(spec.release.grain);
+  event.noise_std = spec.release.vote_noise * static_cast<double>(spec.release.grain);
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   event.assumptions.emplace_back(kAssumeDisjointShards);
@@ -100,8 +101,8 @@ PrivacyEvent DpSgdEvent(const TrialSpec& spec) {
   event.kind = MechanismKind::subsampled_gaussian;
   event.unit = EventUnit::step;
   event.count = spec.steps;
-  event.sensitivity = spec.norm_bound;
-  event.noise_std = spec.noise_multiplier * spec.norm_bound;
+  event.sensitivity = spec.release.norm_bound;
+  event.noise_std = spec.release.noise_multiplier * spec.release.norm_bound;
   event.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = event.release_coordinates = 1;  // parameters are counted when the network exists
@@ -118,7 +119,7 @@ PrivacyEvent EmbeddingEvent(const TrialSpec& spec, std::int64_t features) {
   event.unit = EventUnit::step;
   event.count = 1;
   event.sensitivity = 1;
-  event.noise_std = spec.noise_multiplier;
+  event.noise_std = spec.release.noise_multiplier;
   event.noise_coordinates = event.release_coordinates = features * spec.data->classes;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   event.granularity = ComputeLatticeStep(event.sensitivity, event.noise_std);
@@ -128,7 +129,7 @@ PrivacyEvent EmbeddingEvent(const TrialSpec& spec, std::int64_t features) {
 // Rows of the batches that a pass of rona over its queries asks about.
 std::int64_t QueriesOfAnEpoch(const TrialSpec& spec) {
   const auto rows = static_cast<double>(spec.data->PublicExamples());
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(rows * spec.query_fraction)));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(rows * spec.rona.query_fraction)));
 }
 
 // Algorithm 2 draws once a batch, the authors' code once a row.
@@ -138,9 +139,9 @@ PrivacyEvent LossEvent(const TrialSpec& spec) {
   PrivacyEvent event;
   event.kind = MechanismKind::loss_noise;
   event.unit = by_row ? EventUnit::row : EventUnit::batch;
-  event.count = (spec.hint_epochs + spec.rounds * spec.distill_epochs) * (by_row ? rows : batches);
+  event.count = (spec.rona.hint_epochs + spec.rounds * spec.rona.distill_epochs) * (by_row ? rows : batches);
   event.sensitivity = 1;
-  event.noise_std = spec.sigma;
+  event.noise_std = spec.release.sigma;
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = 1;
   event.release_coordinates = spec.data->classes;
@@ -150,7 +151,7 @@ PrivacyEvent LossEvent(const TrialSpec& spec) {
 }
 
 void AddQueryEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
-  const std::int64_t passes = spec.rounds * spec.distill_epochs;
+  const std::int64_t passes = spec.rounds * spec.rona.distill_epochs;
   if (spec.reading == Reading::sound) {  // the hints of the sound reading are public
     if (passes == 0) return;
     PrivacyEvent event = IsTaughtByVotes(spec) ? VoteEvent(spec) : RawEvent(spec);
@@ -163,14 +164,14 @@ void AddQueryEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
 
 // The parts of the private labels that are released in turn: as equal as they can be.
 void AddLabelEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
-  const std::int64_t parts = spec.method == "lp-2st" ? spec.label_stages : 1;
+  const std::int64_t parts = spec.method == "lp-2st" ? spec.staged.stages : 1;
   const std::int64_t labels = spec.data->PrivateExamples();
   for (std::int64_t part = 0; part < parts; ++part) {
     PrivacyEvent event;
     event.kind = MechanismKind::label_response;
     event.unit = EventUnit::row;
     event.count = event.rows_per_batch = labels * (part + 1) / parts - labels * part / parts;
-    event.epsilon0 = spec.epsilon0;
+    event.epsilon0 = spec.release.epsilon0;
     event.choices = 2;
     event.noise_coordinates = part + 1;
     event.release_coordinates = spec.data->classes;
@@ -225,7 +226,7 @@ Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec) {
       break;
     case ReleaseKind::embedding:
       events.push_back(
-          EmbeddingEvent(spec, kind == TrialKind::merf_student ? spec.random_features : spec.eigenvectors));
+          EmbeddingEvent(spec, kind == TrialKind::merf_student ? spec.merf.random_features : spec.labels.eigenvectors));
       break;
     case ReleaseKind::labels:
       AddLabelEvents(spec, events);
@@ -245,11 +246,11 @@ Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec) {
     case ReleaseKind::none:
       break;
   }
-  const bool through_teacher = spec.discriminator == Discriminator::teacher;
+  const bool through_teacher = spec.generator.discriminator == Discriminator::teacher;
   for (PrivacyEvent& event : events) {
     event.facts = ListNeededFacts(event.kind);
     if (AugmentsPrivately(spec)) event.facts.insert(event.facts.begin(), std::string(kFactPerExampleAugmentation));
-    if (!spec.detach) std::erase(event.facts, kFactDetachedTarget);
+    if (!spec.release.detach) std::erase(event.facts, kFactDetachedTarget);
     if (!through_teacher) continue;
     std::erase(event.facts, kFactStudentDrivesGenerator);
     event.voids.emplace_back(kVoidGeneratorTouchedTeacher);
@@ -263,9 +264,9 @@ Result<std::vector<PrivacyEvent>> PlanEventsWithRetries(const TrialSpec& spec) {
   for (PrivacyEvent& event : events) {
     // min(reserve_block * draws, count), without the product
     const std::int64_t draws = std::max<std::int64_t>(DrawsOfARelease(spec, event), 1);
-    const bool whole = spec.reserve_block > event.count / draws;
-    const std::int64_t block = whole ? event.count : spec.reserve_block * draws;
-    for (std::int64_t lost = 0; lost < spec.retries; ++lost) event.Count(block);
+    const bool whole = spec.execution.reserve_block > event.count / draws;
+    const std::int64_t block = whole ? event.count : spec.execution.reserve_block * draws;
+    for (std::int64_t lost = 0; lost < spec.execution.retries; ++lost) event.Count(block);
   }
   return events;
 }

@@ -12,8 +12,8 @@ namespace retort::privacy {
 // The events that the trial will cause if nothing fails, for planning and calibration.
 [[nodiscard]] Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec);
 
-// The same with what spec.retries lost attempts may charge beside it: a block each of reserve_block releases, and none
-// beyond what the plan draws. Calibration solves for these.
+// The same with what spec.execution.retries lost attempts may charge beside it: a block each of reserve_block releases,
+// and none beyond what the plan draws. Calibration solves for these.
 [[nodiscard]] Result<std::vector<PrivacyEvent>> PlanEventsWithRetries(const TrialSpec& spec);
 
 }  // namespace retort::privacy

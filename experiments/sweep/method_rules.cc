@@ -51,7 +51,7 @@ bool IsDirichlet(const TeacherDefinition* teacher) {
 
 // The teacher must have the batch norms that a generator's loss compares with.
 void CheckBatchNorms(const ResolvedTrial& trial, TrialErrors& errors) {
-  if (trial.spec.bn_statistics <= 0 || trial.teacher == nullptr) return;
+  if (trial.spec.generator.bn_statistics <= 0 || trial.teacher == nullptr) return;
   const KeyValue* named = TeacherValue(*trial.teacher, "network");
   const std::string name = named != nullptr ? std::get<std::string>(*named) : TrialSpec().network;
   const NamedNetwork* network = FindNetwork(name);
@@ -65,13 +65,13 @@ void CheckDiscriminator(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (spec.source != QuerySource::generator) return;
   if (FindKind(spec) == TrialKind::raw_student) return;
-  if (spec.discriminator == Discriminator::teacher) return CheckBatchNorms(trial, errors);
-  if (spec.pretrain_steps > 0)
+  if (spec.generator.discriminator == Discriminator::teacher) return CheckBatchNorms(trial, errors);
+  if (spec.generator.pretrain_steps > 0)
     errors.Add({"pretrain_steps"},
                "pretrain_steps train the generator against the teacher: set discriminator = "
                "\"teacher\", or remove them",
                {"teacher"});
-  if (spec.bn_statistics > 0)
+  if (spec.generator.bn_statistics > 0)
     errors.Add({"bn_statistics"},
                "bn_statistics are those of the teacher: set discriminator = \"teacher\", or remove "
                "them",
@@ -83,14 +83,14 @@ void CheckEnsemble(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (trial.kind != TrialKind::gradient_student || trial.teacher == nullptr) return;
   if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
-  if (spec.normalization == Normalization::frobenius)
+  if (spec.release.normalization == Normalization::frobenius)
     errors.Add({"normalization"},
                "the gradients of an ensemble's members are bounded row by row: normalization must be "
                "\"row\" or \"clip\"",
                {"row", "clip"});
-  if (spec.discriminator == Discriminator::teacher)
+  if (spec.generator.discriminator == Discriminator::teacher)
     errors.Add({"discriminator"}, "an ensemble is no discriminator: remove discriminator", {"student"});
-  if (!spec.detach)
+  if (!spec.release.detach)
     errors.Add({"detach"}, "detach = false follows a single teacher's graph, and \"" + trial.teacher->name +
                                "\" is an ensemble: remove it");
 }
@@ -98,28 +98,28 @@ void CheckEnsemble(const ResolvedTrial& trial, TrialErrors& errors) {
 void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
   const TrialKind kind = FindKind(spec);
   const bool response = kind == TrialKind::response_student;
-  const bool generated_votes =
-      kind == TrialKind::vote_student && spec.source == QuerySource::generator && spec.vote_label == VoteLabel::argmax;
+  const bool generated_votes = kind == TrialKind::vote_student && spec.source == QuerySource::generator &&
+                               spec.labels.vote_label == VoteLabel::argmax;
   if (kind != TrialKind::gradient_student && !response && !generated_votes) return;
   const std::int64_t classes = spec.data->classes;
-  if (classes > 0 && spec.top_k > classes)
-    errors.Add({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.top_k) + " is more than the " +
+  if (classes > 0 && spec.release.top_k > classes)
+    errors.Add({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.release.top_k) + " is more than the " +
                                                 std::to_string(classes) + " classes of data." + spec.data->name);
-  if (response && spec.response_loss == ResponseLoss::likelihood && spec.reading != Reading::working)
+  if (response && spec.labels.response_loss == ResponseLoss::likelihood && spec.reading != Reading::working)
     errors.Add({"response_loss", "reading"},
                "the printed equations teach the answers as they are: set response_loss = "
                "\"label\"",
                {"label"});
-  if (response && spec.top_k == 1)
+  if (response && spec.release.top_k == 1)
     errors.Add({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
-  if (response && spec.threshold >= 1) errors.Add({"threshold"}, "no class has a probability above 1");
+  if (response && spec.release.threshold >= 1) errors.Add({"threshold"}, "no class has a probability above 1");
 }
 
 void CheckResponses(const TrialSpec& spec, TrialErrors& errors) {
   const TrialKind kind = FindKind(spec);
   if (((kinds::kResponse | kinds::kLabel) & MakeMask(kind)) == 0) return;
-  const bool follows = spec.epsilon > 0 && spec.calibrate == Calibrate::noise;
-  if (spec.epsilon0 == 0 && !follows)
+  const bool follows = spec.privacy.epsilon > 0 && spec.privacy.calibrate == Calibrate::noise;
+  if (spec.release.epsilon0 == 0 && !follows)
     errors.Add({"epsilon0", "method"},
                "a randomised response needs epsilon0, or epsilon with claim and calibrate = \"noise\"",
                {"epsilon0", "epsilon"});
@@ -127,15 +127,15 @@ void CheckResponses(const TrialSpec& spec, TrialErrors& errors) {
 
 // Calibration checks what the other kinds can claim.
 void CheckClaim(const TrialSpec& spec, TrialErrors& errors) {
-  if (spec.claim == ClaimTarget::none) return;
+  if (spec.privacy.claim == ClaimTarget::none) return;
   const TrialKind kind = FindKind(spec);
   const bool labels = FindReleaseKind(kind) == ReleaseKind::labels;
   if (FindTraits(kind).unsolvable == kAddsNoNoise)
     errors.Add({"claim"}, "method \"" + spec.method + "\" adds no noise: it has no finite claim; remove claim",
                {"none"});
-  else if (labels && spec.claim != ClaimTarget::label)
+  else if (labels && spec.privacy.claim != ClaimTarget::label)
     errors.Add({"claim"}, "method \"" + spec.method + "\" protects labels only: its claim is \"label\"", {"label"});
-  else if (!labels && spec.claim == ClaimTarget::label)
+  else if (!labels && spec.privacy.claim == ClaimTarget::label)
     errors.Add({"claim"}, "claim \"label\" is of methods that release private labels, lp-2st and alibi", {"example"});
 }
 
@@ -143,7 +143,7 @@ void CheckClaim(const TrialSpec& spec, TrialErrors& errors) {
 // ShardsDependOnExamples says the same of the teacher's trial.
 void CheckShards(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
-  if (spec.claim != ClaimTarget::example || trial.teacher == nullptr) return;
+  if (spec.privacy.claim != ClaimTarget::example || trial.teacher == nullptr) return;
   if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
   const auto say = [&](const std::string& why, const std::string& instead) {
     errors.Add({"claim", "teacher"},
@@ -164,8 +164,8 @@ void CheckShards(const ResolvedTrial& trial, TrialErrors& errors) {
 void CheckFederation(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (spec.method != "feddpsd") {
-    if (spec.branch != Branch::data) errors.Add({"branch"}, "branch is of method \"feddpsd\": remove it");
-    if (spec.trust != Trust::untrusted) errors.Add({"trust"}, "trust is of method \"feddpsd\": remove it");
+    if (spec.release.branch != Branch::data) errors.Add({"branch"}, "branch is of method \"feddpsd\": remove it");
+    if (spec.release.trust != Trust::untrusted) errors.Add({"trust"}, "trust is of method \"feddpsd\": remove it");
   }
   CheckShards(trial, errors);
 }
@@ -184,7 +184,7 @@ void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
   if (FindKind(spec) != TrialKind::query_student) return;
   if (spec.reading == Reading::printed && errors.FindOwn("warm_epochs") != nullptr)
     errors.Add({"warm_epochs"}, "the reading \"printed\" of rona begins with its first round: remove warm_epochs");
-  if (spec.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
+  if (spec.rona.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
     errors.Add({"hint_epochs", "teacher", "method"},
                "hints are what a layer in the middle of a teacher's network says, and \"" + trial.teacher->name +
                    "\" shows none: set hint_epochs = 0, or name another teacher");
@@ -236,20 +236,21 @@ void CheckPublic(const TrialSpec& spec, TrialErrors& errors) {
 void CheckSpectral(const TrialSpec& spec, TrialErrors& errors) {
   if (FindKind(spec) != TrialKind::spectral_student) return;
   const DataSpec& data = *spec.data;
-  if (spec.neighbours < 1)
+  if (spec.labels.neighbours < 1)
     errors.Add({"neighbours"},
                "a picture's place is among the public pictures that are nearest to it: neighbours must be "
                "at least 1");
   const std::int64_t open = data.PublicExamples();
-  if (open > 0 && spec.eigenvectors > open)
-    errors.Add({"eigenvectors", "data"}, "eigenvectors = " + std::to_string(spec.eigenvectors) + " is more than the " +
-                                             std::to_string(open) + " public pictures of data." + data.name);
+  if (open > 0 && spec.labels.eigenvectors > open)
+    errors.Add({"eigenvectors", "data"}, "eigenvectors = " + std::to_string(spec.labels.eigenvectors) +
+                                             " is more than the " + std::to_string(open) + " public pictures of data." +
+                                             data.name);
 }
 
 // Oriented gradients decide which public pictures are alike, and need a least size.
 void CheckOrientations(const TrialSpec& spec, TrialErrors& errors) {
   const TrialKind kind = FindKind(spec);
-  const bool nearest = spec.neighbours > 0 && spec.source == QuerySource::public_split &&
+  const bool nearest = spec.labels.neighbours > 0 && spec.source == QuerySource::public_split &&
                        (kind == TrialKind::vote_student || kind == TrialKind::labelled_student);
   if (!nearest && kind != TrialKind::spectral_student) return;
   const DataSpec& data = *spec.data;
@@ -266,7 +267,7 @@ void CheckEmbedding(const TrialSpec& spec, TrialErrors& errors) {
   if (FindKind(spec) != TrialKind::merf_student) return;
   constexpr std::int64_t kMultiple = 4;
   const DataSpec& data = *spec.data;
-  if (spec.random_features % 2 != 0)
+  if (spec.merf.random_features % 2 != 0)
     errors.Add({"random_features"}, "random_features are cosines and sines in equal number: it must be even");
   if (spec.epochs < 1)
     errors.Add({"epochs"}, "the student of dp-merf is trained on what is made: epochs must be at least 1");
@@ -279,7 +280,7 @@ void CheckEmbedding(const TrialSpec& spec, TrialErrors& errors) {
 
 // `balance` of public pictures needs labels that neighbours share.
 void CheckBalance(const TrialSpec& spec, TrialErrors& errors) {
-  if (!spec.balance || spec.source != QuerySource::public_split || spec.neighbours > 0) return;
+  if (!spec.distill.balance || spec.source != QuerySource::public_split || spec.labels.neighbours > 0) return;
   errors.Add({"balance", "neighbours"},
              "balance = true of public pictures shares out what their neighbours say, and "
              "neighbours = 0 asks none: set neighbours, or remove balance");

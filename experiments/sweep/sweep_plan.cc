@@ -58,17 +58,17 @@ std::int64_t CountReleases(const TrialSpec& spec) { return IsTaughtByVotes(spec)
 void WarnIfLargerBudgetBuysLess(std::span<const TrialSpec> students, Position where, DiagnosticCollector& diagnostics) {
   std::map<Alike, std::vector<const TrialSpec*>> alike;
   for (const TrialSpec& spec : students) {
-    if (spec.calibrate != Calibrate::steps) continue;
+    if (spec.privacy.calibrate != Calibrate::steps) continue;
     alike[{spec.method, spec.reading, spec.data->name, spec.teacher, spec.seed}].push_back(&spec);
   }
   std::set<std::pair<double, double>> said;
   for (auto& [key, trials] : alike) {
     std::stable_sort(trials.begin(), trials.end(),
-                     [](const auto* a, const auto* b) { return a->epsilon < b->epsilon; });
+                     [](const auto* a, const auto* b) { return a->privacy.epsilon < b->privacy.epsilon; });
     for (std::size_t i = 1; i < trials.size(); ++i) {
       const TrialSpec &less = *trials[i - 1], &more = *trials[i];
-      if (less.epsilon == more.epsilon || CountReleases(more) >= CountReleases(less)) continue;
-      if (!said.emplace(less.epsilon, more.epsilon).second) continue;
+      if (less.privacy.epsilon == more.privacy.epsilon || CountReleases(more) >= CountReleases(less)) continue;
+      if (!said.emplace(less.privacy.epsilon, more.privacy.epsilon).second) continue;
       const std::string unit = IsTaughtByVotes(more) ? " queries" : " steps";
       diagnostics.AddWarning(where, "sweep",
                              "epsilon = " + KeyText(more, "epsilon") + " buys " + std::to_string(CountReleases(more)) +

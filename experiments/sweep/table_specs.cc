@@ -20,7 +20,7 @@ bool HasFrozenFeatures(const TrialSpec& spec) {
 
 // Released labels are shared among public pictures that are alike by oriented gradients.
 bool SharesLabels(const TrialSpec& student) {
-  return student.source == QuerySource::public_split && student.neighbours > 0;
+  return student.source == QuerySource::public_split && student.labels.neighbours > 0;
 }
 
 constexpr std::array kJoinColumns = {"dataset", "approach", "epsilon", "delta", "setting", "metric"};
@@ -191,7 +191,7 @@ std::string SideInformation(const TrialSpec& student, const TrialSpec* teacher) 
   const auto add = [&all](const char* what) { all += (all.empty() ? "" : ", ") + std::string(what); };
   if (labels) add("public examples");
   if (ShowsPublicPictures(student.source)) add("public pictures");
-  if (SharesLabels(student) && student.balance) add("class shares");
+  if (SharesLabels(student) && student.distill.balance) add("class shares");
   if (known) add("domain knowledge");
   return all.empty() ? "none" : all;
 }

@@ -98,7 +98,7 @@ void TrialResolver::Select(const Layers& layers, ResolvedTrial& trial) const {
 
 // Preset and [trial], once for each selection.
 const TrialSpec& TrialResolver::Base(const ResolvedTrial& selected) {
-  const BaseKey key{selected.spec.method, selected.kind, selected.spec.reading, selected.spec.branch,
+  const BaseKey key{selected.spec.method, selected.kind, selected.spec.reading, selected.spec.release.branch,
                     selected.spec.source, selected.data, selected.teacher};
   const auto found = bases_.find(key);
   if (found != bases_.end()) return found->second;

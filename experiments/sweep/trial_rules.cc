@@ -15,7 +15,7 @@ namespace {
 // A teacher that is loaded from a file has no claim that depends on its training.
 void CheckLoadedClaim(const ResolvedTrial& trial, TrialErrors& errors) {
   const bool loaded = trial.teacher != nullptr && trial.teacher->kind == TrialKind::loaded_teacher;
-  if (!loaded || trial.spec.claim != ClaimTarget::example) return;
+  if (!loaded || trial.spec.privacy.claim != ClaimTarget::example) return;
   errors.Add({"claim", "teacher"},
              "claim \"example\" rests on how the teacher was trained, which nobody recorded for \"" +
                  trial.teacher->name + "\", loaded from a file: ask for another claim, or train the teacher here",
@@ -67,8 +67,8 @@ std::string NothingToActivate(const TrialSpec& spec) {
 std::string CopiesAlike(const ResolvedTrial& trial) {
   const bool dpsgd = TrainsByDpSgd(trial.kind);
   const TrialSpec& spec = trial.spec;
-  if (!dpsgd || spec.augment_multiplicity == 1 || AugmentsImages(spec)) return "";
-  return "augment_multiplicity = " + std::to_string(spec.augment_multiplicity) +
+  if (!dpsgd || spec.release.augment_multiplicity == 1 || AugmentsImages(spec)) return "";
+  return "augment_multiplicity = " + std::to_string(spec.release.augment_multiplicity) +
          " needs augment or shift: the copies of an example are all alike without";
 }
 
@@ -116,7 +116,7 @@ void CheckQueries(const ResolvedTrial& trial, TrialErrors& errors) {
     errors.Add({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
   const bool fitted = (MakeMask(trial.kind) & (kinds::kVotes | kinds::kLabelled | kinds::kSpectral)) != 0;
-  if (fitted && trial.spec.source != QuerySource::generator && trial.spec.label_steps < 1) {
+  if (fitted && trial.spec.source != QuerySource::generator && trial.spec.labels.label_steps < 1) {
     errors.Add({"label_steps"}, "the student is fitted to what is released: label_steps must be at least 1");
   }
   if (rona && !ensemble && trial.spec.queries > 0)
@@ -132,32 +132,32 @@ void CheckQueries(const ResolvedTrial& trial, TrialErrors& errors) {
 
 void CheckPrivacy(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
-  const bool asked = spec.epsilon > 0;
-  if (asked && (spec.claim == ClaimTarget::none || spec.calibrate == Calibrate::none)) {
+  const bool asked = spec.privacy.epsilon > 0;
+  if (asked && (spec.privacy.claim == ClaimTarget::none || spec.privacy.calibrate == Calibrate::none)) {
     errors.Add({"epsilon"}, "epsilon needs to know what it is about: set claim, and calibrate = \"noise\" or \"steps\"",
                {"claim", "calibrate"});
   }
-  if (!asked && spec.calibrate != Calibrate::none) {
+  if (!asked && spec.privacy.calibrate != Calibrate::none) {
     errors.Add({"calibrate"}, "calibrate needs an epsilon above 0 to solve for", {"epsilon"});
   }
-  const bool noise_follows = asked && spec.calibrate == Calibrate::noise;
+  const bool noise_follows = asked && spec.privacy.calibrate == Calibrate::noise;
   const bool multiplies = trial.kind == TrialKind::dpsgd_student || ReleasesEmbedding(trial.kind);
-  if (multiplies && spec.noise_multiplier == 0 && !noise_follows) {
+  if (multiplies && spec.release.noise_multiplier == 0 && !noise_follows) {
     errors.Add({"noise_multiplier", "calibrate", "method"},
                "method \"" + spec.method +
                    "\" needs noise: set noise_multiplier, or epsilon with claim and calibrate = \"noise\"",
                {"noise_multiplier", "epsilon"});
   }
-  if (IsTaughtByVotes(spec) && spec.vote_noise == 0 && !noise_follows) {
+  if (IsTaughtByVotes(spec) && spec.release.vote_noise == 0 && !noise_follows) {
     errors.Add({"vote_noise", "calibrate", "reading", "teacher"},
                "noisy votes need noise: set vote_noise, or epsilon with claim and calibrate = \"noise\"",
                {"vote_noise", "epsilon"});
   }
   if (!IsTaughtByVotes(spec)) return;
-  const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
+  const double drawn = spec.release.vote_noise * static_cast<double>(spec.release.grain);
   if (drawn > kMaxVoteNoise)
     errors.Add({"grain", "vote_noise"}, "vote_noise times grain is at most 1048576: lower grain", {});
-  if (spec.vote_noise > 0 && drawn < kMinVoteNoise && !noise_follows)
+  if (spec.release.vote_noise > 0 && drawn < kMinVoteNoise && !noise_follows)
     errors.Add({"vote_noise"}, "vote_noise times grain is at least 0.015625, the least that can be drawn exactly", {});
 }
 
@@ -172,11 +172,11 @@ constexpr const char* kMembersApart =
     "remove stop";
 
 bool StopsByPrivateLoss(const ResolvedTrial& trial) {
-  return trial.spec.stop_metric == StopMetric::loss && TrainsByDpSgd(trial.kind);
+  return trial.spec.stop.metric == StopMetric::loss && TrainsByDpSgd(trial.kind);
 }
 
 bool DeadlineIsTooShort(const TrialSpec& spec) {
-  return spec.deadline_seconds > 0 && spec.deadline_seconds < kMinDeadlineSeconds;
+  return spec.execution.deadline_seconds > 0 && spec.execution.deadline_seconds < kMinDeadlineSeconds;
 }
 constexpr const char* kShortDeadline =
     "a deadline below 1 s ends trials that are well on a busy machine: raise it, or 0s, which follows the "
@@ -186,7 +186,7 @@ constexpr const char* kShortDeadline =
 void CheckSleep(const TrialSpec& spec, TrialErrors& errors) {
   constexpr double kMaxStep = 60;
   const double step = spec.seconds / static_cast<double>(spec.steps);
-  if (spec.deadline_seconds == 0 && step > kMaxStep) {
+  if (spec.execution.deadline_seconds == 0 && step > kMaxStep) {
     errors.Add({"seconds", "steps"},
                "seconds / steps is more than 60 s, and a trial that shows no progress is ended: raise steps, or "
                "set deadline",
@@ -227,7 +227,8 @@ bool CheckStudent(const ResolvedTrial& trial, const Layers& layers, const SweepD
   CheckSource(trial, errors);
   CheckQueries(trial, errors);
   if (errors.good()) CheckMethodKeys(trial, errors);
-  if (trial.kind == TrialKind::vote_student && spec.calibrate != Calibrate::steps) CheckQueryCount(spec, false, errors);
+  if (trial.kind == TrialKind::vote_student && spec.privacy.calibrate != Calibrate::steps)
+    CheckQueryCount(spec, false, errors);
   CheckFullBatch(trial, errors);
   const std::int64_t examples = spec.data->PrivateExamples();
   if (trial.kind == TrialKind::dpsgd_student && spec.batch > examples && !trial.full_batch) {
@@ -242,7 +243,7 @@ bool CheckStudent(const ResolvedTrial& trial, const Layers& layers, const SweepD
 bool CheckSolved(const ResolvedTrial& trial, const Layers& layers, const SweepDocument& document,
                  DiagnosticCollector& diagnostics) {
   TrialErrors errors(layers, document, diagnostics);
-  if (trial.kind == TrialKind::vote_student && trial.spec.calibrate == Calibrate::steps)
+  if (trial.kind == TrialKind::vote_student && trial.spec.privacy.calibrate == Calibrate::steps)
     CheckQueryCount(trial.spec, true, errors);
   return errors.good();
 }
@@ -272,13 +273,13 @@ std::vector<std::string_view> UnusedByRidge(const TeacherDefinition& teacher) {
 // Returns keys that are not used by members that are softmax regressions on equal shards, trained in one tensor.
 std::vector<std::string_view> UnusedByLogistic(const TrialSpec& spec) {
   std::vector<std::string_view> unused;
-  if (spec.network != "logistic" || spec.partition != Partition::shards) return unused;
+  if (spec.network != "logistic" || spec.shards.partition != Partition::shards) return unused;
   const TrialSpec fresh;
-  if (spec.optimizer != fresh.optimizer) unused.emplace_back("optimizer");
-  if (spec.weight_decay != fresh.weight_decay) unused.emplace_back("weight_decay");
-  if (spec.schedule != fresh.schedule) unused.emplace_back("schedule");
-  if (spec.smoothing != fresh.smoothing) unused.emplace_back("smoothing");
-  if (spec.augment != fresh.augment) unused.emplace_back("augment");
+  if (spec.optimization.optimizer != fresh.optimization.optimizer) unused.emplace_back("optimizer");
+  if (spec.optimization.weight_decay != fresh.optimization.weight_decay) unused.emplace_back("weight_decay");
+  if (spec.optimization.schedule != fresh.optimization.schedule) unused.emplace_back("schedule");
+  if (spec.labels.smoothing != fresh.labels.smoothing) unused.emplace_back("smoothing");
+  if (spec.inputs.augment != fresh.inputs.augment) unused.emplace_back("augment");
   if (spec.precision != fresh.precision) unused.emplace_back("precision");
   return unused;
 }
@@ -314,14 +315,16 @@ bool CheckTeacher(const ResolvedTrial& trial, const TeacherDefinition& teacher, 
   if (trial.kind == TrialKind::dpsgd_teacher && !trial.full_batch) fits("batch", spec.batch);
   if (trial.kind != TrialKind::dpsgd_teacher && trial.full_batch) say("batch", kNoFullBatch, {});
   const TrialSpec fresh;
-  const bool takes_steps = spec.ridge == 0;
+  const bool takes_steps = spec.shards.ridge == 0;
   const bool chooses =
       takes_steps && (trial.kind == TrialKind::plain_teacher || trial.kind == TrialKind::ensemble_teacher);
-  if (chooses && spec.optimizer == Optimizer::adam && spec.momentum != fresh.momentum)
+  if (chooses && spec.optimization.optimizer == Optimizer::adam &&
+      spec.optimization.momentum != fresh.optimization.momentum)
     say("momentum", "momentum is of sgd: set optimizer = \"sgd\", or remove momentum", {});
-  if (takes_steps && spec.schedule != Schedule::step && spec.lr_drops != fresh.lr_drops)
+  if (takes_steps && spec.optimization.schedule != Schedule::step &&
+      spec.optimization.lr_drops != fresh.optimization.lr_drops)
     say("lr_drops", "lr_drops is of schedule = \"step\": set it, or remove lr_drops", {});
-  if (spec.partition != Partition::dirichlet && spec.dirichlet_alpha != fresh.dirichlet_alpha)
+  if (spec.shards.partition != Partition::dirichlet && spec.shards.dirichlet_alpha != fresh.shards.dirichlet_alpha)
     say("dirichlet_alpha", "dirichlet_alpha is of partition = \"dirichlet\": set it, or remove dirichlet_alpha", {});
   if (spec.trained_on == TrainedOn::public_split && spec.data->examples > 0 && spec.data->PublicExamples() == 0)
     say("trained_on", "data." + spec.data->name + ".split has no public examples to train on", {"private", "all"});
@@ -329,7 +332,7 @@ bool CheckTeacher(const ResolvedTrial& trial, const TeacherDefinition& teacher, 
   if (DeadlineIsTooShort(spec)) say("deadline", kShortDeadline, {});
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
-    if (spec.partition == Partition::dirichlet && spec.members <= examples &&
+    if (spec.shards.partition == Partition::dirichlet && spec.members <= examples &&
         spec.members > examples / kMinDirichletExamples)
       say("members",
           "members = " + std::to_string(spec.members) + " of a Dirichlet partition need " +
@@ -339,9 +342,9 @@ bool CheckTeacher(const ResolvedTrial& trial, const TeacherDefinition& teacher, 
           {});
     if (takes_steps && spec.epochs == 0)
       say("epochs", "the members of an ensemble are trained: epochs must be at least 1", {});
-    if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});
+    if (spec.stop.metric != StopMetric::none) say("stop_metric", kMembersApart, {});
     const NamedNetwork* network = FindNetwork(spec.network);
-    if (spec.ridge > 0 && (network == nullptr || !network->frozen))
+    if (spec.shards.ridge > 0 && (network == nullptr || !network->frozen))
       say("ridge",
           "ridge fits the last layer of a network that is frozen but for it, which \"" + spec.network +
               "\" is not: name another network, or remove ridge",
@@ -361,7 +364,7 @@ bool CheckTeacher(const ResolvedTrial& trial, const TeacherDefinition& teacher, 
 void WarnAboutLargeDelta(const ResolvedTrial& trial, Position where, DiagnosticCollector& diagnostics) {
   const TrialSpec& spec = trial.spec;
   const auto examples = static_cast<double>(spec.data->PrivateExamples());
-  if (examples <= 0 || spec.delta * examples <= 1) return;
+  if (examples <= 0 || spec.privacy.delta * examples <= 1) return;
   diagnostics.AddWarning(where, "trial.delta",
                          "delta = " + KeyText(spec, "delta") + " is more than 1/" +
                              std::to_string(spec.data->PrivateExamples()) + ", one over the private examples of data." +

@@ -47,7 +47,7 @@ void Agent::OnLease(const cluster::Envelope& envelope, const cluster::Lease& lea
     return;
   }
   const Result<TrialSpec> spec = DecodeTrialSpec(lease.start.spec);
-  const double deadline = spec.ok() ? spec->deadline_seconds : 0;
+  const double deadline = spec.ok() ? spec->execution.deadline_seconds : 0;
   slots_[static_cast<std::size_t>(lease.slot)].Lease(envelope.attempt, envelope.generation, lease.start, deadline, now);
 }
 

@@ -275,7 +275,7 @@ void Core::AddToIndices(const Trial& trial, std::size_t index) {
   if (!trial.planned) return;
   ++counts_[static_cast<std::size_t>(trial.state)];
   if (trial.state == TrialState::queued) {
-    ready_.insert({-trial.spec.priority, trial.position, index});
+    ready_.insert({-trial.spec.execution.priority, trial.position, index});
     if (trial.retry_at > 0) retries_.insert({trial.retry_at, index});
     if (trial.attempts > 0) ++ready_begun_;
   }
@@ -286,7 +286,7 @@ void Core::RemoveFromIndices(const Trial& trial, std::size_t index) {
   if (!trial.planned) return;
   --counts_[static_cast<std::size_t>(trial.state)];
   if (trial.state == TrialState::queued) {
-    ready_.erase({-trial.spec.priority, trial.position, index});
+    ready_.erase({-trial.spec.execution.priority, trial.position, index});
     retries_.erase({trial.retry_at, index});
     if (trial.attempts > 0) --ready_begun_;
   }
@@ -365,7 +365,7 @@ Status Core::CheckInvariants() const {
     if (!trial.planned) continue;
     ++counts[static_cast<std::size_t>(trial.state)];
     if (trial.state == TrialState::queued) {
-      ready += ready_.count({-trial.spec.priority, trial.position, index});
+      ready += ready_.count({-trial.spec.execution.priority, trial.position, index});
       if (trial.retry_at > 0 && !retries_.contains({trial.retry_at, index}))
         return Illegal(trial, "and its retry is not on the list");
       retries += trial.retry_at > 0 ? 1 : 0;

@@ -75,22 +75,23 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
                   static_cast<int>(kind), static_cast<int>(spec.reading), spec.network, data, spec.members, spec.batch,
                   spec.threads, spec.devices);
   if (spec.precision != Precision::float32) shape += "/bf16";
-  if (spec.ridge > 0) shape += "/ridge";
+  if (spec.shards.ridge > 0) shape += "/ridge";
   if (spec.role == Role::student && spec.parent) {
-    shape += fmt::format("/{}+{}*{}/g{}*{}+{}/q{}:{}", spec.replay, spec.student_steps, spec.student_batch,
-                         spec.generator_steps, spec.generator_width, spec.latent, static_cast<int>(spec.source),
-                         static_cast<int>(spec.loss));
+    shape += fmt::format("/{}+{}*{}/g{}*{}+{}/q{}:{}", spec.distill.replay, spec.distill.student_steps,
+                         spec.distill.student_batch, spec.generator.steps, spec.generator.width, spec.generator.latent,
+                         static_cast<int>(spec.source), static_cast<int>(spec.distill.loss));
     if (teacher != nullptr)
       shape += fmt::format("/of:{}:{}x{}", static_cast<int>(FindKind(*teacher)), teacher->network, teacher->members);
   }
   if (TakesOneWork(kind))
-    shape += fmt::format("/once:{}*{}:{}:{}:{}:{}:{}:{}:{}:{}", spec.epochs, spec.rounds, spec.hint_epochs,
-                         spec.distill_epochs, spec.self_epochs, spec.query_fraction, spec.clients, spec.steps,
-                         spec.synthetic, spec.label_stages);
-  if (kind == TrialKind::spectral_student) shape += fmt::format("/spectral:{}:{}", spec.label_steps, spec.eigenvectors);
+    shape += fmt::format("/once:{}*{}:{}:{}:{}:{}:{}:{}:{}:{}", spec.epochs, spec.rounds, spec.rona.hint_epochs,
+                         spec.rona.distill_epochs, spec.rona.self_epochs, spec.rona.query_fraction, spec.shards.clients,
+                         spec.steps, spec.merf.synthetic, spec.staged.stages);
+  if (kind == TrialKind::spectral_student)
+    shape += fmt::format("/spectral:{}:{}", spec.labels.label_steps, spec.labels.eigenvectors);
   if (kind == TrialKind::vote_student)
-    shape += fmt::format("/votes:{}:{}:{}", spec.queries, spec.label_steps, spec.steps);
-  if (spec.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
+    shape += fmt::format("/votes:{}:{}:{}", spec.queries, spec.labels.label_steps, spec.steps);
+  if (spec.execution.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
   return shape;
 }
 
@@ -101,7 +102,7 @@ double CountWorkUnits(const TrialSpec& spec) {
   if (kind == TrialKind::loaded_teacher && spec.data)
     return std::max(static_cast<double>(spec.data->split.test.size()), 1.0);
   // Members that are fitted in one step see each example once.
-  if (spec.ridge > 0 && spec.data) return std::max(static_cast<double>(spec.data->PrivateExamples()), 1.0);
+  if (spec.shards.ridge > 0 && spec.data) return std::max(static_cast<double>(spec.data->PrivateExamples()), 1.0);
   double work = static_cast<double>(spec.steps);
   if ((kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) && spec.data) {
     const double rows = static_cast<double>(spec.data->PrivateExamples()) /

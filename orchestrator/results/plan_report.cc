@@ -42,7 +42,7 @@ const std::vector<privacy::Claim>& PlannedClaims::IfNothingFails(const TrialSpec
   const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlanEvents(spec);
   if (events.ok()) return accountant_->ComputeClaims({&spec, std::move(teacher_claims)}, *events);
   privacy::Claim unknown;
-  unknown.delta = spec.delta;
+  unknown.delta = spec.privacy.delta;
   unknown.reason = events.status().message();
   return unknown_ = {std::move(unknown)};
 }

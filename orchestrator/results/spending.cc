@@ -63,7 +63,7 @@ std::map<std::string, DataFacts> GatherDataFacts(const SpendingFacts& facts) {
     if (spec == nullptr || !counts) continue;
     DataFacts& data = all[FindUnpackedDigest(unpacked, spec->digest)];
     (trial.planned ? data.names : data.old_names).insert(spec->name);
-    data.delta = std::min(data.delta, trial.spec->delta);
+    data.delta = std::min(data.delta, trial.spec->privacy.delta);
     if (data.audit_void.empty()) data.audit_void = trial.audit_void;
     if (trial.planned && spec->budget) Add(facts, {"", *spec->budget}, data);
   }

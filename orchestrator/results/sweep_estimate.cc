@@ -36,7 +36,7 @@ class DiskNeed {
     known_ = known_ && cost.file_bytes.has_value();
     files_ += cost.file_bytes.value_or(0);
     // One more is being written while the oldest is still there.
-    checkpoints_.push_back(cost.checkpoint_bytes * static_cast<double>(spec.checkpoint_keep + 1));
+    checkpoints_.push_back(cost.checkpoint_bytes * static_cast<double>(spec.execution.checkpoint_keep + 1));
   }
   // Nothing when that of a trial is unknown.
   [[nodiscard]] std::optional<std::uint64_t> Bytes(int slots) && {
@@ -66,7 +66,7 @@ CostModel WithPaces(const CostModel& costs, const std::vector<PendingTrial>& tri
   return known;
 }
 
-bool MayShareDevice(const TrialSpec& spec) { return spec.pack == PackMode::automatic && spec.devices == 1; }
+bool MayShareDevice(const TrialSpec& spec) { return spec.execution.pack == PackMode::automatic && spec.devices == 1; }
 
 double ComputeLeft(const CostEstimate& cost, const PendingTrial& trial) {
   if (trial.step_seconds > 0) return trial.steps_left_seconds + cost.start_seconds;
@@ -79,7 +79,7 @@ std::vector<Job> MakeJobs(const std::vector<PendingTrial>& trials, const std::ve
   jobs.reserve(trials.size());
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const TrialSpec& spec = *trials[i].spec;
-    Job job{priced[i].left, spec.devices, spec.priority, trials[i].running, Job::kNoTeacher};
+    Job job{priced[i].left, spec.devices, spec.execution.priority, trials[i].running, Job::kNoTeacher};
     if (spec.parent)
       if (const auto teacher = teachers.find(*spec.parent); teacher != teachers.end()) job.teacher = teacher->second;
     if (spec.role == Role::teacher) teachers.emplace(spec.id, i);

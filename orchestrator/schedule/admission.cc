@@ -29,8 +29,9 @@ std::optional<double> ComputeSecondsToCheckpoint(const CostModel& costs, const T
   const std::optional<CostEstimate> cost = costs.For(spec, teacher);
   if (!cost) return std::nullopt;
   const double left = cost->unit_seconds * CountWorkUnits(spec) * (1 - std::clamp(done, 0.0, 1.0));
-  double due = std::min(left, spec.checkpoint_seconds + cost->unit_seconds);
-  if (spec.checkpoint_steps > 0) due = std::min(due, cost->unit_seconds * static_cast<double>(spec.checkpoint_steps));
+  double due = std::min(left, spec.execution.checkpoint_seconds + cost->unit_seconds);
+  if (spec.execution.checkpoint_steps > 0)
+    due = std::min(due, cost->unit_seconds * static_cast<double>(spec.execution.checkpoint_steps));
   return cost->start_seconds + due;
 }
 

@@ -162,13 +162,14 @@ void FreeSeats::ReserveFor(int devices) {
     if (best == nullptr || &host == best) static_cast<void>(TakeFrom(host, host.free.size()));
 }
 
-bool IsPackable(const TrialSpec& spec) { return spec.pack == PackMode::automatic && spec.devices == 1; }
+bool IsPackable(const TrialSpec& spec) { return spec.execution.pack == PackMode::automatic && spec.devices == 1; }
 
 std::string MakePackingShape(const TrialSpec& spec) {
   if (spec.data == nullptr) return fmt::format("{} of {:.4g} s in {} steps", spec.method, spec.seconds, spec.steps);
   return fmt::format("{} {} ({}, batch {}, {} threads, {} members, {}x{} student steps, {}x{} generator steps)",
                      KindName(FindKind(spec)), spec.network, spec.data->name, spec.batch, spec.threads, spec.members,
-                     spec.student_steps, spec.student_batch, spec.generator_steps, spec.generator_width);
+                     spec.distill.student_steps, spec.distill.student_batch, spec.generator.steps,
+                     spec.generator.width);
 }
 
 void NotePackedSeats(Core& core, const TrialSpec& spec, const std::vector<Seat>& seats, Now now) {
@@ -305,7 +306,7 @@ void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
   }
   Record(core, AttemptLeased{attempt, generation, std::move(slots)}, now, outbox);
   core.fleet.Occupy(placement.seats, attempt, generation,
-                    StepWatch(now.monotonic, trial.spec.deadline_seconds, kAgentWatchMarginSeconds));
+                    StepWatch(now.monotonic, trial.spec.execution.deadline_seconds, kAgentWatchMarginSeconds));
   NotePackedSeats(core, trial.spec, placement.seats, now);
   cluster::Lease lease;
   lease.members = members;

@@ -24,12 +24,12 @@ int main(int argc, char** argv) {
   spec.source = QuerySource::private_split;
   spec.steps = 2000;
   spec.batch = 256;
-  spec.norm_bound = 1;
+  spec.release.norm_bound = 1;
   privacy::ClaimCache accountant;
   double worst = 0;
   const auto start = std::chrono::steady_clock::now();
   for (long long i = 0; i < trials; ++i) {
-    spec.noise_multiplier = 0.7 + 0.01 * static_cast<double>(i % distinct) / static_cast<double>(distinct);
+    spec.release.noise_multiplier = 0.7 + 0.01 * static_cast<double>(i % distinct) / static_cast<double>(distinct);
     const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlanEvents(spec);
     if (!events.ok()) return 1;
     worst = std::max(worst, accountant.ComputeClaims({&spec, {}}, *events).front().epsilon);

@@ -32,8 +32,8 @@ PrivacyEvent Event(std::uint64_t trial) {
   spec.source = retort::QuerySource::private_split;
   spec.steps = kBlock;
   spec.batch = 256;
-  spec.norm_bound = 1;
-  spec.noise_multiplier = trial % 2 == 0 ? 1.1 : 1.5;
+  spec.release.norm_bound = 1;
+  spec.release.noise_multiplier = trial % 2 == 0 ? 1.1 : 1.5;
   return retort::privacy::PlanEvents(spec).value().front();
 }
 

@@ -56,9 +56,9 @@ inline TrialSpec SpecOf(const Options& options) {
   spec.noise = NoiseMode::seeded;
   spec.network = options.contains("network") ? options.at("network") : "datalens";
   spec.batch = Number(options, "batch", 256);
-  spec.student_batch = Number(options, "student_batch", 64);
-  spec.student_steps = Number(options, "student_steps", 16);
-  spec.generator_width = Number(options, "generator_width", 32);
+  spec.distill.student_batch = Number(options, "student_batch", 64);
+  spec.distill.student_steps = Number(options, "student_steps", 16);
+  spec.generator.width = Number(options, "generator_width", 32);
   spec.threads = static_cast<int>(Number(options, "threads", 2));
   spec.steps = Number(options, "warmup", 5) + Number(options, "steps", 20);
   return spec;
@@ -103,7 +103,7 @@ class PresetLoop {
         device_(Opened(options)),
         data_(Require(LoadDataset(storage::PosixEnv(), *spec_.data))),
         teacher_(TeacherFor(data_)),
-        book_(&grants_, spec_.reserve_block, spec_.steps * spec_.batch),
+        book_(&grants_, spec_.execution.reserve_block, spec_.steps * spec_.batch),
         folder_(std::filesystem::temp_directory_path() / "retort-step-bench"),
         gang_(MakeSoloCollective()) {
     at::set_num_threads(spec_.threads);

@@ -37,15 +37,15 @@ class HandLoop {
         teacher_(Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))),
         student_(
             Require(MakeNetwork(spec.network, data.shape, data.classes, RngStream(spec.seed, Purpose::parameters)))),
-        generator_(Require(Generator::Create(data.shape, spec.latent, spec.generator_width,
+        generator_(Require(Generator::Create(data.shape, spec.generator.latent, spec.generator.width,
                                              RngStream(spec.seed, Purpose::parameters, 0, 1)))),
         student_adam_(student_->parameters().flat().numel()),
         generator_adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}),
-        transfer_(spec.replay, spec.batch, data.shape, data.classes),
+        transfer_(spec.distill.replay, spec.batch, data.shape, data.classes),
         key_(release::MakeNoiseKey(spec)) {}
 
   void Step(std::int64_t step) {
-    const double decay = HoldThenLinear(step, spec_.steps, spec_.lr_hold, spec_.lr_end);
+    const double decay = HoldThenLinear(step, spec_.steps, spec_.optimization.lr_hold, spec_.optimization.lr_end);
     const at::Tensor images = Images(step), shown = images.detach();
     const at::Tensor targets = Targets(step, shown);
     Teach(step, shown, targets, decay);
@@ -57,7 +57,7 @@ class HandLoop {
 
  private:
   at::Tensor Images(std::int64_t step) const {
-    return generator_->Forward(NormalRows(spec_.batch, spec_.latent,
+    return generator_->Forward(NormalRows(spec_.batch, spec_.generator.latent,
                                           RngStream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step))));
   }
 
@@ -67,29 +67,31 @@ class HandLoop {
     const at::Tensor own = student_->Forward(images).logits, other = teacher_->Forward(images).logits;
     const at::Tensor gradient = release::ComputeOutputGradient(release::RuleOf(spec_), own, other).contiguous();
     at::Tensor noisy = at::empty_like(gradient);
-    const release::Lattice lattice = Require(
-        release::Lattice::For(spec_.norm_bound, spec_.sigma * spec_.norm_bound / static_cast<double>(spec_.batch)));
-    const Status status = kernels_.NormaliseAndNoise(
-        gradient,
-        {lattice.step, lattice.TargetOf(gradient.size(1)), lattice.longest, spec_.normalization_floor, lattice.scale},
-        key_, {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, noisy);
+    const release::Lattice lattice = Require(release::Lattice::For(
+        spec_.release.norm_bound, spec_.release.sigma * spec_.release.norm_bound / static_cast<double>(spec_.batch)));
+    const Status status =
+        kernels_.NormaliseAndNoise(gradient,
+                                   {lattice.step, lattice.TargetOf(gradient.size(1)), lattice.longest,
+                                    spec_.release.normalization_floor, lattice.scale},
+                                   key_, {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, noisy);
     if (!status.ok()) std::exit(3);
-    return release::SoftTarget(own, release::ZeroSum(noisy),
-                               LinearBetween(step, spec_.steps, spec_.kappa, spec_.kappa_end) / spec_.norm_bound);
+    return release::SoftTarget(
+        own, release::ZeroSum(noisy),
+        LinearBetween(step, spec_.steps, spec_.distill.kappa, spec_.distill.kappa_end) / spec_.release.norm_bound);
   }
 
   void Teach(std::int64_t step, const at::Tensor& images, const at::Tensor& targets, double decay) {
     const auto at_step = static_cast<std::uint64_t>(step);
     const RngStream order(spec_.seed, Purpose::queries, at_step), replay(spec_.seed, Purpose::replay, at_step),
         dropout(spec_.seed, Purpose::dropout, at_step);
-    const std::int64_t replayed =
-        transfer_.stored() > 0
-            ? static_cast<std::int64_t>(static_cast<double>(spec_.student_batch) * spec_.replay_fraction)
-            : 0;
-    const std::int64_t fresh = spec_.student_batch - replayed;
+    const std::int64_t replayed = transfer_.stored() > 0
+                                      ? static_cast<std::int64_t>(static_cast<double>(spec_.distill.student_batch) *
+                                                                  spec_.distill.replay_fraction)
+                                      : 0;
+    const std::int64_t fresh = spec_.distill.student_batch - replayed;
     std::vector<std::int64_t> permutation;
     std::int64_t drawn = 0;
-    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
+    for (std::int64_t i = 0; i < spec_.distill.student_steps; ++i) {
       std::vector<std::int64_t> rows;
       for (; drawn < (i + 1) * fresh; ++drawn) {
         if (drawn % spec_.batch == 0)
@@ -105,21 +107,21 @@ class HandLoop {
       }
       const at::Tensor logits = student_->Train(x, RowStream(dropout.Lane(static_cast<std::uint64_t>(i)))).logits;
       const at::Tensor log_p = at::log_softmax(logits.detach(), 1);
-      loss_ = -(y * log_p).sum().item<double>() / static_cast<double>(spec_.student_batch);
+      loss_ = -(y * log_p).sum().item<double>() / static_cast<double>(spec_.distill.student_batch);
       const at::Tensor seed =
-          log_p.exp().mul_(y.sum(1, true)).sub_(y).mul_(1.0 / static_cast<double>(spec_.student_batch));
-      Descend({logits}, {seed}, student_->parameters(), student_adam_, spec_.lr * decay);
+          log_p.exp().mul_(y.sum(1, true)).sub_(y).mul_(1.0 / static_cast<double>(spec_.distill.student_batch));
+      Descend({logits}, {seed}, student_->parameters(), student_adam_, spec_.optimization.lr * decay);
     }
   }
 
   void Improve(std::int64_t step, const at::Tensor& images, const at::Tensor& targets, double decay) {
-    for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
+    for (std::int64_t i = 0; i < spec_.generator.steps; ++i) {
       const NetworkOutput out = student_->Forward(i == 0 ? images : Images(step));
-      const GeneratorGradient gradient =
-          Require(GeneratorLoss(out, targets, {spec_.one_hot, spec_.information_entropy, spec_.activation_norm},
-                                GeneratorForm::dafl, spec_.batch, *solo_));
+      const GeneratorGradient gradient = Require(GeneratorLoss(
+          out, targets, {spec_.generator.one_hot, spec_.generator.information_entropy, spec_.generator.activation_norm},
+          GeneratorForm::dafl, spec_.batch, *solo_));
       Descend({out.logits, out.features}, {gradient.logits, gradient.features}, generator_->parameters(),
-              generator_adam_, spec_.generator_lr * decay);
+              generator_adam_, spec_.generator.lr * decay);
     }
   }
 

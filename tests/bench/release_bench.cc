@@ -201,8 +201,8 @@ int DpSgd() {
   spec.data = Digits();
   spec.batch = 1024;
   spec.steps = kSteps;
-  spec.norm_bound = 0.1;
-  spec.noise_multiplier = 1;
+  spec.release.norm_bound = 0.1;
+  spec.release.noise_multiplier = 1;
   const Dataset data = Require(LoadDataset(storage::PosixEnv(), *spec.data));
   Trial trial(spec, data, nullptr);
   const noise::NoiseKey key = noise::NoiseKey::FromOperatingSystem();

@@ -35,9 +35,9 @@ TrialSpec StudentOf(const std::shared_ptr<const DataSpec>& data, int row, int se
   spec.method = row % 2 == 0 ? "dpdfd" : "dpsgd";
   spec.data = data;
   spec.teacher = "single";
-  spec.sigma = 1 + row / 2;
-  spec.epsilon = row % 2 == 0 ? 1 : 2;
-  spec.claim = ClaimTarget::example;
+  spec.release.sigma = 1 + row / 2;
+  spec.privacy.epsilon = row % 2 == 0 ? 1 : 2;
+  spec.privacy.claim = ClaimTarget::example;
   spec.seed = static_cast<std::uint64_t>(seed);
   spec.id = TrialId(0x1000000ULL * static_cast<std::uint64_t>(seed + 1) +
                     0x100000000ULL * (data->name == "first" ? 1 : 2) + static_cast<std::uint64_t>(row));

@@ -107,12 +107,12 @@ class ChargeSigkill : public ::testing::Test {
   TrialSpec Votes() const {
     TrialSpec spec = tiny_.VoteStudent(QuerySource::public_split);
     spec.batch = 4;
-    spec.label_steps = 1;
+    spec.labels.label_steps = 1;
     return Timed(spec);
   }
   TrialSpec Gradients() const {
     TrialSpec spec = tiny_.Student(Reading::working);
-    spec.student_steps = spec.generator_steps = 1;
+    spec.distill.student_steps = spec.generator.steps = 1;
     return Timed(spec);
   }
 
@@ -161,8 +161,8 @@ class ChargeSigkill : public ::testing::Test {
  private:
   static TrialSpec Timed(TrialSpec spec) {
     spec.noise = NoiseMode::secure;
-    spec.reserve_block = 2;
-    spec.checkpoint_steps = 3;
+    spec.execution.reserve_block = 2;
+    spec.execution.checkpoint_steps = 3;
     return spec;
   }
 };

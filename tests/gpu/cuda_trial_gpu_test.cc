@@ -112,7 +112,7 @@ TEST(CudaFault, OutOfMemoryIsNamedAndTheNextTrialSucceeds) {
   const std::string teacher = tiny.TeacherFile("plain");
   TrialSpec large = tiny.Student(Reading::working);
   large.batch = 2'000'000;
-  large.generator_width = 512;
+  large.generator.width = 512;
   const GpuRun lost = RunOn(tiny, large, "cuda:0", "large", teacher);
   EXPECT_EQ(lost.ended.failure, FailureKind::out_of_memory) << lost.ended.detail;
   const GpuRun next = RunOn(tiny, tiny.Student(Reading::working), "cuda:0", "next", teacher);

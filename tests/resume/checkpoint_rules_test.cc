@@ -52,7 +52,7 @@ class CheckpointRules : public ::testing::Test {
 };
 
 TEST_F(CheckpointRules, ScheduleCountsSteps) {
-  spec_.checkpoint_steps = 2;
+  spec_.execution.checkpoint_steps = 2;
   FakeTrialHost host;
   ASSERT_TRUE(Run(1, host).succeeded);
   EXPECT_THAT(StepsOf(host), ElementsAre(0, 2, 4)) << "after the last step there is attempt.h5";
@@ -60,15 +60,15 @@ TEST_F(CheckpointRules, ScheduleCountsSteps) {
 
 TEST_F(CheckpointRules, ScheduleOfStepsCountsFromTheResumedCheckpoint) {
   Interrupt();
-  spec_.checkpoint_steps = 2;
+  spec_.execution.checkpoint_steps = 2;
   FakeTrialHost host;
   ASSERT_TRUE(Run(2, host).succeeded);
   EXPECT_THAT(StepsOf(host), ElementsAre(5));
 }
 
 TEST_F(CheckpointRules, AsManyStayAsAreKept) {
-  spec_.checkpoint_steps = 1;
-  spec_.checkpoint_keep = 3;
+  spec_.execution.checkpoint_steps = 1;
+  spec_.execution.checkpoint_keep = 3;
   FakeTrialHost host;
   host.stop_at = 6;
   ASSERT_EQ(Run(1, host).failure, FailureKind::stopped);
@@ -90,7 +90,7 @@ TEST_F(CheckpointRules, OfAnotherGangIsRefusedWithTheReason) {
 
 TEST_F(CheckpointRules, OfAnotherSpecIsRefusedWithTheReason) {
   Interrupt();
-  spec_.lr = 0.25;
+  spec_.optimization.lr = 0.25;
   FakeTrialHost host;
   const cluster::Ended ended = Run(2, host);
   EXPECT_EQ(ended.failure, FailureKind::configuration) << ended.detail;
@@ -115,7 +115,7 @@ TEST_F(CheckpointRules, WhatItStampsItAccepts) {
   EXPECT_TRUE(CheckStamp(attributes, spec_, 2).ok());
   EXPECT_FALSE(CheckStamp(attributes, spec_, 1).ok());
   TrialSpec slower = spec_;
-  slower.checkpoint_seconds = 3;
+  slower.execution.checkpoint_seconds = 3;
   EXPECT_TRUE(CheckStamp(attributes, slower, 2).ok()) << "not part of identity";
 }
 

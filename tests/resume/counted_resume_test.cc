@@ -81,8 +81,8 @@ class CountedResume : public ::testing::Test {
   CountedResume() {
     spec_ = tiny_.DpSgdStudent();  // six steps
     spec_.noise = NoiseMode::secure;
-    spec_.checkpoint_steps = 2;
-    spec_.reserve_block = 4;
+    spec_.execution.checkpoint_steps = 2;
+    spec_.execution.reserve_block = 4;
   }
   TrialOrder Order(std::uint32_t attempt) const {
     TrialOrder order = tiny_.Order(spec_, "trial", attempt);
@@ -326,12 +326,12 @@ TEST_F(CountedResume, StateWithoutRefundsCountsAsTheLedgerDoes) {
 
 // What the plan leaves is charged as if it had been drawn, and what was drawn twice besides.
 TEST_F(CountedResume, EarlyStopIsChargedForAllSteps) {
-  spec_.reserve_block = 1;
-  spec_.stop_metric = StopMetric::accuracy;
-  spec_.stop_above = false;
-  spec_.stop_threshold = 2;
-  spec_.stop_after = 4;
-  spec_.stop_every = 2;
+  spec_.execution.reserve_block = 1;
+  spec_.stop.metric = StopMetric::accuracy;
+  spec_.stop.above = false;
+  spec_.stop.threshold = 2;
+  spec_.stop.after = 4;
+  spec_.stop.every = 2;
   LedgerHost first(ledger_);
   first.die_at = 4;
   ASSERT_FALSE(Run(1, first).succeeded);

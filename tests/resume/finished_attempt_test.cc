@@ -50,8 +50,8 @@ TEST_F(FinishedAttempt, IsTakenOverWithoutADrawOrACharge) {
 
 TEST_F(FinishedAttempt, IsTakenOverThoughItsLimitsWereEdited) {
   TrialSpec edited = spec_;
-  edited.deadline_seconds = 77;
-  edited.checkpoint_keep = 5;
+  edited.execution.deadline_seconds = 77;
+  edited.execution.checkpoint_keep = 5;
   FakeTrialHost host;
   EXPECT_EQ(Next(edited, host).file, first_.file);
 }
@@ -80,7 +80,7 @@ TEST_F(FinishedAttempt, LeftoverCheckpointsAreRemoved) {
 
 TEST_F(FinishedAttempt, OfAnotherSpecIsPassedOver) {
   TrialSpec edited = spec_;
-  edited.kappa = 0.125;
+  edited.distill.kappa = 0.125;
   FakeTrialHost host;
   const cluster::Ended second = Next(edited, host);
   ASSERT_TRUE(second.succeeded) << second.detail;

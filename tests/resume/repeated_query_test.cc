@@ -70,8 +70,8 @@ const Asking kAskings[] = {
     {"SoftResponses",
      [](const TinyTrials& t) {
        TrialSpec spec = t.ResponseStudent("dp-dfd", Reading::printed);
-       spec.pretrain_steps = 0;
-       spec.replay = 1;  // the transfer set forgets what the memory must not
+       spec.generator.pretrain_steps = 0;
+       spec.distill.replay = 1;  // the transfer set forgets what the memory must not
        return spec;
      },
      "plain"},
@@ -84,7 +84,7 @@ class RepeatedQuery : public ::testing::TestWithParam<Asking> {
   void SetUp() override {
     TrialSpec spec = GetParam().spec(tiny_);
     spec.noise = NoiseMode::secure;
-    spec.generator_lr = 0;
+    spec.generator.lr = 0;
     const TrialOrder order = tiny_.Order(spec, "repeats", 1, tiny_.TeacherFile(GetParam().teacher));
     const auto failure = LoadTrialInputs(order, storage::PosixEnv(), OpenHost, inputs_);
     ASSERT_FALSE(failure) << failure->detail;
@@ -121,7 +121,7 @@ TEST_P(RepeatedQuery, IsAnsweredFromTheTranscript) {
 
 // What a student that never learns is told of the one image, in three steps, the last of them after a restart.
 std::vector<at::Tensor> Told(TrialSpec spec, const TinyTrials& tiny, const std::string& teacher) {
-  spec.generator_lr = spec.lr = 0;
+  spec.generator.lr = spec.optimization.lr = 0;
   TrialInputs inputs;
   const auto failure =
       LoadTrialInputs(tiny.Order(spec, "told", 1, tiny.TeacherFile(teacher)), storage::PosixEnv(), OpenHost, inputs);
@@ -160,7 +160,7 @@ TEST(RepeatedGradientQuery, IsAnsweredOnceByOneTeacher) {
   for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
     TrialSpec spec = tiny.Student(reading);
     EXPECT_NO_FATAL_FAILURE(ExpectOneAnswer(spec, tiny, "plain", "dpsgd"));
-    spec.normalization = Normalization::clip;
+    spec.release.normalization = Normalization::clip;
     EXPECT_NO_FATAL_FAILURE(ExpectOneAnswer(spec, tiny, "plain", "dpsgd"));
   }
 }

@@ -184,7 +184,7 @@ SweepPlan Small(int trials, PackMode pack, std::int64_t steps = 2000) {
   std::vector<TrialSpec> specs;
   for (int i = 0; i < trials; ++i) {
     specs.push_back(testing::TrialBuilder(static_cast<std::uint64_t>(i)).Steps(steps).Build());
-    specs.back().pack = pack;
+    specs.back().execution.pack = pack;
   }
   return testing::PlanOf(std::move(specs));
 }
@@ -259,8 +259,8 @@ TEST(PackingSimulation, GangsAndCrashesAndSharingGoTogether) {
     std::vector<TrialSpec> specs;
     for (std::uint64_t i = 0; i < kTrials; ++i) {
       specs.push_back(testing::TrialBuilder(i).Steps(i % 3 == 0 ? 500 : 1000).Devices(i % 29 == 28 ? 3 : 1).Build());
-      specs.back().pack = i % 20 == 4 ? PackMode::off : PackMode::automatic;
-      specs.back().priority = static_cast<int>(i % 2);
+      specs.back().execution.pack = i % 20 == 4 ? PackMode::off : PackMode::automatic;
+      specs.back().execution.priority = static_cast<int>(i % 2);
     }
     Machines machines(2, 2, [](int n) { return 100.0 * std::min(n, 5); });
     machines.seed = seed * 1'000'003;

@@ -10,9 +10,9 @@ TrialSpec Spec(const std::string& method, Reading reading, double epsilon0) {
   TrialSpec spec;
   spec.method = method;
   spec.reading = reading;
-  spec.branch = method == "feddpsd" ? Branch::label : Branch::data;
-  spec.top_k = method == "dp-dfd" ? 0 : 3;
-  spec.epsilon0 = epsilon0;
+  spec.release.branch = method == "feddpsd" ? Branch::label : Branch::data;
+  spec.release.top_k = method == "dp-dfd" ? 0 : 3;
+  spec.release.epsilon0 = epsilon0;
   return spec;
 }
 

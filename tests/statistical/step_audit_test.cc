@@ -60,7 +60,7 @@ TEST(StepAudit, PrintedBatchGivesAwayWhatItsEventClaimsAndNoMore) {
 
 TEST(StepAudit, FrobeniusBatchGivesAwayWhatItsEventClaimsAndNoMore) {
   TrialSpec spec = GradientSpec(Reading::working);
-  spec.normalization = Normalization::frobenius;
+  spec.release.normalization = Normalization::frobenius;
   const privacy::AuditFinding finding = Audit(spec, 3, 15'000);
   EXPECT_EQ(privacy::FindContradiction(finding), "");
   EXPECT_GE(ComputePower(finding), 0.85);
@@ -71,7 +71,7 @@ TEST(StepAudit, EnsembleSumLeaksNoMoreThanClaimed) {
   TrialSpec spec = GradientSpec(Reading::working);
   spec.method = "dpdfd-ensemble";
   ExpectTightAndTrue(Audit(spec, 2, 100'000));
-  spec.top_k = 2;
+  spec.release.top_k = 2;
   ExpectTightAndTrue(Audit(spec, 2, 100'000));
 }
 
@@ -94,7 +94,7 @@ TEST(StepAudit, PrintedBatchLeaksNoMoreThanClaimed) {
 TEST(StepAudit, MaskedGradientGivesAwayWhatItsEventClaimsAndNoMore) {
   TrialSpec spec = GradientSpec(Reading::working);
   spec.method = "dpsd-data";
-  spec.top_k = 2;
+  spec.release.top_k = 2;
   ExpectTightAndTrue(Audit(spec, 2, 100'000));
 }
 
@@ -104,7 +104,7 @@ TEST(StepAudit, VoteHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
 
 TEST(StepAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
   TrialSpec spec;
-  const auto finding = AuditDpSgdStep(ScaledDpSgdStep(spec, 3), spec.norm_bound, {.samples = 50'000});
+  const auto finding = AuditDpSgdStep(ScaledDpSgdStep(spec, 3), spec.release.norm_bound, {.samples = 50'000});
   ASSERT_TRUE(finding.ok());
   EXPECT_DOUBLE_EQ(*finding->mu_proven, 3);
   ExpectTightAndTrue(*finding);

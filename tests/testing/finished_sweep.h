@@ -26,9 +26,10 @@ inline constexpr char kSampleProvenance[] =
 // Trials of one sweep differ in their seed and in two axes.
 inline TrialSpec SweptTrial(std::int64_t index, const std::shared_ptr<const DataSpec>& data) {
   TrialSpec spec = TrialBuilder(static_cast<std::uint64_t>(index / 20)).With(data).Build();
-  spec.sigma = 10.0 + 7.3 * static_cast<double>(index % 5);
-  spec.lr = 1e-3 / static_cast<double>(1 + index % 4);
-  spec.axes = {{"method", "dpdfd"}, {"sigma", std::to_string(spec.sigma)}, {"lr", std::to_string(spec.lr)}};
+  spec.release.sigma = 10.0 + 7.3 * static_cast<double>(index % 5);
+  spec.optimization.lr = 1e-3 / static_cast<double>(1 + index % 4);
+  spec.axes = {
+      {"method", "dpdfd"}, {"sigma", std::to_string(spec.release.sigma)}, {"lr", std::to_string(spec.optimization.lr)}};
   spec.name = "dpdfd-working-digits-sigma" + std::to_string(index % 5) + "-s" + std::to_string(spec.seed);
   spec.id = ComputeTrialId(spec);
   return spec;

@@ -57,7 +57,7 @@ class ScriptedTrial {
       return Fail(FailureKind::data, "no teacher at " + start_.teacher_file);
     std::int64_t step = Resume();
     while (step < spec_.steps) {
-      if (step % spec_.reserve_block == 0 && !Reserve()) return End(refusal_);
+      if (step % spec_.execution.reserve_block == 0 && !Reserve()) return End(refusal_);
       ++step;
       if (!Say(retort::cluster::Progress{step, spec_.steps, "train", {{"loss", 1.0 / static_cast<double>(step)}}}))
         return false;
@@ -117,7 +117,7 @@ class ScriptedTrial {
     event.noise_coordinates = event.release_coordinates = 10;
     event.source = retort::privacy::NoiseSource::secure_lattice;
     event.facts = retort::privacy::ListNeededFacts(event.kind);
-    const std::int64_t count = spec_.reserve_block;
+    const std::int64_t count = spec_.execution.reserve_block;
     do {
       Say(retort::cluster::Reserve{++requests_, event, count});
       if (!AwaitGrant()) return false;

@@ -56,7 +56,7 @@ class TrialBuilder {
     spec_.reading = Reading::sound;
     spec_.source = QuerySource::public_split;
     spec_.queries = 80;
-    spec_.vote_noise = 40;
+    spec_.release.vote_noise = 40;
     return Secure();
   }
   TrialBuilder& Secure() {
@@ -70,8 +70,8 @@ class TrialBuilder {
     spec_.name = method + "-s" + std::to_string(spec_.seed);
     spec_.network = "tanh-cnn";
     spec_.batch = 64;
-    spec_.norm_bound = 0.1;
-    spec_.noise_multiplier = 2.1;
+    spec_.release.norm_bound = 0.1;
+    spec_.release.noise_multiplier = 2.1;
     return *this;
   }
   TrialBuilder& Reads(Reading reading) {
@@ -79,11 +79,11 @@ class TrialBuilder {
     return *this;
   }
   TrialBuilder& Augmented() {
-    spec_.augment = Augment::affine;
+    spec_.inputs.augment = Augment::affine;
     return *this;
   }
   TrialBuilder& Delta(double delta) {
-    spec_.delta = delta;
+    spec_.privacy.delta = delta;
     return *this;
   }
   TrialBuilder& Steps(std::int64_t steps) {
@@ -91,11 +91,11 @@ class TrialBuilder {
     return *this;
   }
   TrialBuilder& Priority(int priority) {
-    spec_.priority = priority;
+    spec_.execution.priority = priority;
     return *this;
   }
   TrialBuilder& Deadline(double seconds) {
-    spec_.deadline_seconds = seconds;
+    spec_.execution.deadline_seconds = seconds;
     return *this;
   }
   TrialBuilder& Devices(int devices) {

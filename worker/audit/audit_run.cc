@@ -40,14 +40,14 @@ Result<AuditFinding> AuditEmbedding(const StepAuditSettings& settings) {
 Result<AuditFinding> AuditOwnStep(const AuditedTrial& trial) {
   const TrialSpec& spec = trial.inputs.spec;
   const std::int64_t classes = trial.inputs.data.classes;
-  StepAuditSettings settings{trial.order.samples > 0 ? trial.order.samples : kSamples, spec.delta,
+  StepAuditSettings settings{trial.order.samples > 0 ? trial.order.samples : kSamples, spec.privacy.delta,
                              trial.order.confidence};
-  const bool shared = spec.reading == Reading::printed || spec.normalization == Normalization::frobenius;
+  const bool shared = spec.reading == Reading::printed || spec.release.normalization == Normalization::frobenius;
   switch (FindKind(spec)) {
     case TrialKind::dpsgd_teacher:
     case TrialKind::dpsgd_student:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;
-      return AuditDpSgdStep(ScaledDpSgdStep(spec, kSharedMu), spec.norm_bound, settings);
+      return AuditDpSgdStep(ScaledDpSgdStep(spec, kSharedMu), spec.release.norm_bound, settings);
     case TrialKind::merf_student:
     case TrialKind::spectral_student:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;

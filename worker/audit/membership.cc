@@ -223,7 +223,7 @@ OneRunGame Guess(const std::vector<double>& scores, const std::vector<bool>& coi
 // The proven epsilon of the trial run once, with noise from the operating system.
 std::optional<double> ComputeProvenOfOneRun(TrialSpec spec, double delta) {
   spec.noise = NoiseMode::secure;
-  spec.delta = delta;
+  spec.privacy.delta = delta;
   const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlanEvents(spec);
   if (!events.ok()) return std::nullopt;
   return ProvenEpsilon(privacy::ComputeClaims({&spec, {}}, *events), privacy::kExampleAdded);
@@ -256,7 +256,7 @@ privacy::AuditFinding MakeMembershipFinding(const AuditedTrial& trial, const std
   if (trial.inputs.spec.data->split.shuffle != 0) {
     const GameProof proof{ProvenEpsilon(trial.order.claims, privacy::kExample),
                           ProvenEpsilon(trial.order.alarm_claims, privacy::kExample)};
-    FillFindingFromGame(PairGame(members, others), trial.inputs.spec.delta, proof, finding);
+    FillFindingFromGame(PairGame(members, others), trial.inputs.spec.privacy.delta, proof, finding);
     finding.claim->assumptions = {"split-is-a-random-permutation"};
   } else {
     finding.note = "the split is in file order, so that no coin decided which examples are private: no bound";
@@ -319,8 +319,9 @@ Result<privacy::AuditFinding> AuditCanaries(const AuditedTrial& trial, const Aud
   finding.subject = "one more training run with " + std::to_string(count) + " mislabelled canaries";
   finding.confidence = trial.order.confidence;
   const TrialSpec& spec = trial.inputs.spec;
-  const GameProof proof{ComputeProvenOfOneRun(spec, spec.delta), ComputeProvenOfOneRun(spec, privacy::kAlarmDelta)};
-  FillFindingFromGame(Guess(ConfidenceScores(*network, canaries), coins), spec.delta, proof, finding);
+  const GameProof proof{ComputeProvenOfOneRun(spec, spec.privacy.delta),
+                        ComputeProvenOfOneRun(spec, privacy::kAlarmDelta)};
+  FillFindingFromGame(Guess(ConfidenceScores(*network, canaries), coins), spec.privacy.delta, proof, finding);
   return finding;
 }
 

@@ -195,7 +195,7 @@ Result<privacy::AuditFinding> AuditDpSgdStep(const StepMaker& make, double norm_
 
 StepMaker ScaledDpSgdStep(const TrialSpec& spec, double mu) {
   release::DpSgdSettings settings;
-  settings.norm_bound = spec.norm_bound;
+  settings.norm_bound = spec.release.norm_bound;
   settings.noise_multiplier = 1 / mu;
   settings.sampling_rate = 1;
   settings.batch = spec.batch;

@@ -71,19 +71,19 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   step.spec.noise = NoiseMode::secure;
   if (FindKind(spec) == TrialKind::vote_student) {
     step.members = kVoters;
-    step.spec.vote_noise = std::sqrt(2.0 * kQueries) / mu;
+    step.spec.release.vote_noise = std::sqrt(2.0 * kQueries) / mu;
     step.pair = MakeMovedVotePair(kRows, classes, kQueries);
-    step.pair.grain = spec.grain;
+    step.pair.grain = spec.release.grain;
     return step;
   }
   if (spec.method == "dpdfd-ensemble" || spec.method == "feddpsd") {
     step.members = kVoters;
     step.spec.batch = kRows;
-    step.spec.sigma = 2 / mu;
+    step.spec.release.sigma = 2 / mu;
     step.pair = MakeTurnedMemberPair(kRows, classes, release::MemberRuleFor(step.spec));
     return step;
   }
-  const bool frobenius = spec.normalization == Normalization::frobenius;
+  const bool frobenius = spec.release.normalization == Normalization::frobenius;
   const bool shared = spec.reading == Reading::printed;
   const std::int64_t rows = frobenius || shared ? kSharedRows : kRows;
   step.spec.batch = rows;
@@ -94,7 +94,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   double at_one = 2 * (spec.reading == Reading::working ? batch : 1);
   if (shared) at_one *= frobenius ? std::sqrt(batch) : batch;
   if (shared && spec.method.starts_with("dpsd-")) at_one /= std::sqrt(batch);  // a draw for every row
-  step.spec.sigma = at_one / mu;
+  step.spec.release.sigma = at_one / mu;
   return step;
 }
 

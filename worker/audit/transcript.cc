@@ -81,11 +81,11 @@ Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const A
   const MechanismMaker make = [&] {
     return release::MakeMechanism(spec, classes, members, noise::NoiseKey::FromOperatingSystem());
   };
-  StepAuditSettings settings{trial.order.samples, spec.delta, trial.order.confidence};
+  StepAuditSettings settings{trial.order.samples, spec.privacy.delta, trial.order.confidence};
   if (settings.samples == 0)
     settings.samples = std::clamp(kMaxDraws / (2 * answers.size(1) * classes), kMinReplays, kMaxReplays);
   RETORT_ASSIGN_OR_RETURN(privacy::AuditFinding finding,
-                          AuditReleaseStep(make, SwappedMember(answers, spec.grain), settings));
+                          AuditReleaseStep(make, SwappedMember(answers, spec.release.grain), settings));
   finding.kind = kKind;
   if (finding.claim) {
     finding.claim->accountant = "audit:transcript";

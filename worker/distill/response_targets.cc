@@ -28,9 +28,10 @@ at::Tensor LikelyCandidates(const at::Tensor& probabilities, double threshold, s
 }
 
 at::Tensor ChooseCandidates(const TrialSpec& spec, const at::Tensor& logits) {
-  if (spec.top_k > 0 && spec.threshold == 0) return TopCandidates(logits, spec.top_k);
-  const double threshold = spec.threshold > 0 ? spec.threshold : 0.5 / static_cast<double>(logits.size(1));
-  return LikelyCandidates(at::softmax(logits, 1), threshold, std::max<std::int64_t>(spec.top_k, 2));
+  if (spec.release.top_k > 0 && spec.release.threshold == 0) return TopCandidates(logits, spec.release.top_k);
+  const double threshold =
+      spec.release.threshold > 0 ? spec.release.threshold : 0.5 / static_cast<double>(logits.size(1));
+  return LikelyCandidates(at::softmax(logits, 1), threshold, std::max<std::int64_t>(spec.release.top_k, 2));
 }
 
 namespace {

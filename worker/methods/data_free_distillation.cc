@@ -101,20 +101,22 @@ class DataFreeDistillation final : public StudentMethod {
   DataFreeDistillation(const MethodInputs& inputs, StudentParts parts, std::unique_ptr<release::Mechanism> mechanism)
       : StudentMethod(inputs, std::move(parts), std::min(kMaxGalleryImages, inputs.spec.batch)),
         mechanism_(std::move(mechanism)) {
-    if (source_ != nullptr && spec_.reading != Reading::sound && spec_.detach)
+    if (source_ != nullptr && spec_.reading != Reading::sound && spec_.release.detach)
       before_.emplace(spec_.steps * spec_.batch);
-    if (spec_.replay == 0) return;
+    if (spec_.distill.replay == 0) return;
     if (source_ != nullptr)
-      transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
+      transfer_.emplace(spec_.distill.replay, spec_.batch, data_.shape, data_.classes, data_.device);
     else
-      transfer_.emplace(TransferSet::OfPlaces(spec_.replay, spec_.batch, data_.classes, data_.device));
+      transfer_.emplace(TransferSet::OfPlaces(spec_.distill.replay, spec_.batch, data_.classes, data_.device));
   }
 
-  std::int64_t steps() const override { return spec_.pretrain_steps + spec_.steps; }
-  std::string phase(std::int64_t step) const override { return step < spec_.pretrain_steps ? "pretrain" : "distill"; }
+  std::int64_t steps() const override { return spec_.generator.pretrain_steps + spec_.steps; }
+  std::string phase(std::int64_t step) const override {
+    return step < spec_.generator.pretrain_steps ? "pretrain" : "distill";
+  }
   // Improve takes a network and, but for a critic, no teacher, and refuses targets with a graph unless
   // detach = false.
-  std::vector<std::string> Facts() const override { return SelectStudentFacts(spec_.detach, !critic_); }
+  std::vector<std::string> Facts() const override { return SelectStudentFacts(spec_.release.detach, !critic_); }
 
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
@@ -125,8 +127,8 @@ class DataFreeDistillation final : public StudentMethod {
   }
 
   Status Step(std::int64_t at, Series& series) override {
-    if (at < spec_.pretrain_steps) return PretrainGenerator(at, series);
-    const std::int64_t step = at - spec_.pretrain_steps;
+    if (at < spec_.generator.pretrain_steps) return PretrainGenerator(at, series);
+    const std::int64_t step = at - spec_.generator.pretrain_steps;
     RETORT_ASSIGN_OR_RETURN(const Asked asked, Ask(step));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor logits,
                             AllGatherRows(StudentLogits(asked.own.detach()), spec_.batch, gang_));
@@ -137,11 +139,12 @@ class DataFreeDistillation final : public StudentMethod {
     const auto draw = [&](release::ChargeBook* book) { return Release(query, asked.own, undetached, book); };
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(at, draw, &replayed));
     if (before_) before_->Remember();
-    if (replayed && !spec_.detach) {
+    if (replayed && !spec_.release.detach) {
       RETORT_ASSIGN_OR_RETURN(undetached,
                               mechanism_->GraphOf(release::Oracle::AskUndetached(*teacher_, {asked.own, logits, at})));
     }
-    const double gamma = LinearBetween(step, spec_.steps, spec_.kappa, spec_.kappa_end) / spec_.norm_bound;
+    const double gamma =
+        LinearBetween(step, spec_.steps, spec_.distill.kappa, spec_.distill.kappa_end) / spec_.release.norm_bound;
     const at::Tensor targets = ComputeTargets(logits, released.detach(), gamma);
     std::vector<double> losses = {0, 0};
     RETORT_ASSIGN_OR_RETURN(losses[0], TeachBatch(step, asked.images, targets));
@@ -171,7 +174,9 @@ class DataFreeDistillation final : public StudentMethod {
   }
 
  private:
-  double Decay(std::int64_t step) const { return HoldThenLinear(step, spec_.steps, spec_.lr_hold, spec_.lr_end); }
+  double Decay(std::int64_t step) const {
+    return HoldThenLinear(step, spec_.steps, spec_.optimization.lr_hold, spec_.optimization.lr_end);
+  }
 
   Result<Asked> Ask(std::int64_t step) {
     if (!source_) {
@@ -196,8 +201,8 @@ class DataFreeDistillation final : public StudentMethod {
     release::Query own{images, Own(whole.student_logits, share), whole.step};
     if (whole.again.defined()) own.again = Own(whole.again, share);
     return release::Oracle::GatherRows(
-        spec_.detach ? release::Oracle::Ask(*teacher_, own) : release::Oracle::AskUndetached(*teacher_, own), whole,
-        gang_);
+        spec_.release.detach ? release::Oracle::Ask(*teacher_, own) : release::Oracle::AskUndetached(*teacher_, own),
+        whole, gang_);
   }
 
   // `undetached` keeps the release's graph to the images where detach = false, in a gang of one.
@@ -206,13 +211,13 @@ class DataFreeDistillation final : public StudentMethod {
     RETORT_ASSIGN_OR_RETURN(const release::Answers answers, AskTeacher(whole, images));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor values, PayAndRelease(*mechanism_, answers, spec_.batch, book));
     if (book == nullptr) return values;
-    if (!spec_.detach) undetached = values;
+    if (!spec_.release.detach) undetached = values;
     return values.detach();
   }
 
   // What the student is taught: y = p - gamma g~, or the private teacher's softened prediction.
   at::Tensor ComputeTargets(const at::Tensor& logits, const at::Tensor& released, double gamma) const {
-    if (spec_.reading == Reading::sound) return at::softmax(released / spec_.temperature, 1);
+    if (spec_.reading == Reading::sound) return at::softmax(released / spec_.distill.temperature, 1);
     return release::SoftTarget(logits, release::ZeroSum(released), gamma);
   }
 
@@ -222,7 +227,7 @@ class DataFreeDistillation final : public StudentMethod {
     const StudentBatches batches(spec_, step, {images, targets},
                                  transfer_ && transfer_->stored() > 0 ? &*transfer_ : nullptr,
                                  source_ ? StudentBatches::Recall() : StudentBatches::Recall(find_images));
-    return TeachStudent(batches, spec_.lr * Decay(step), spec_.temperature);
+    return TeachStudent(batches, spec_.optimization.lr * Decay(step), spec_.distill.temperature);
   }
 
   std::unique_ptr<release::Mechanism> mechanism_;
@@ -239,12 +244,12 @@ Status CheckSpec(const MethodInputs& inputs, std::int64_t members) {
                       std::to_string(inputs.data.train.size()) + " private images that are asked about.");
   if (members > 1 && spec.reading == Reading::sound)
     return UsageError("An ensemble's sound answers are votes: set queries to their number.");
-  if (!spec.detach && (inputs.gang.size() > 1 || members > 1)) {
+  if (!spec.release.detach && (inputs.gang.size() > 1 || members > 1)) {
     return UsageError(
         "detach = false keeps a single teacher's graph to the images, which no gang can share: set devices = 1, and "
         "name a teacher that is no ensemble.");
   }
-  if (spec.pretrain_steps > 0 && spec.discriminator != Discriminator::teacher)
+  if (spec.generator.pretrain_steps > 0 && spec.generator.discriminator != Discriminator::teacher)
     return UsageError("pretrain_steps train the generator against the teacher: set discriminator = \"teacher\".");
   return {};
 }
@@ -254,7 +259,7 @@ Status AddSource(const MethodInputs& inputs, StudentParts& parts) {
   const TrialSpec& spec = inputs.spec;
   if (spec.source == QuerySource::private_split) return {};
   RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang));
-  if (spec.discriminator != Discriminator::teacher) return {};
+  if (spec.generator.discriminator != Discriminator::teacher) return {};
   RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   return {};
 }

@@ -33,7 +33,8 @@ class DenseDistillation final : public StudentMethod {
       : StudentMethod(inputs, std::move(parts), std::min(kMaxGalleryImages, inputs.spec.batch)),
         mechanism_(data_.classes, spec_.batch),
         generator_(std::move(generator)) {
-    if (spec_.replay > 0) pool_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
+    if (spec_.distill.replay > 0)
+      pool_.emplace(spec_.distill.replay, spec_.batch, data_.shape, data_.classes, data_.device);
   }
 
   std::int64_t steps() const override { return spec_.steps; }
@@ -51,11 +52,12 @@ class DenseDistillation final : public StudentMethod {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images, Synthesise(step, synthesis));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
                             tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
-    const at::Tensor targets = at::softmax(released / spec_.temperature, 1);
+    const at::Tensor targets = at::softmax(released / spec_.distill.temperature, 1);
     const bool earlier = pool_ && pool_->stored() > 0;
     const StudentBatches batches(spec_, step, {images, targets}, earlier ? &*pool_ : nullptr);
-    const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
-    RETORT_ASSIGN_OR_RETURN(const double loss, TeachStudent(batches, rate, spec_.temperature));
+    const double rate =
+        spec_.optimization.lr * HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end);
+    RETORT_ASSIGN_OR_RETURN(const double loss, TeachStudent(batches, rate, spec_.distill.temperature));
     if (pool_) pool_->Push(images, targets);
     gallery_.Offer(step, images, released);
     series.emplace_back("train.student_loss", loss);
@@ -77,14 +79,14 @@ class DenseDistillation final : public StudentMethod {
     const auto round = static_cast<std::uint64_t>(step);
     ParameterArena& parameters = generator_->parameters();
     parameters.Redraw(RngStream(spec_.seed, Purpose::parameters, round, 1));
-    at::Tensor latents =
-        NormalRows(spec_.batch, spec_.latent, RngStream(spec_.seed, Purpose::latents, round)).to(data_.device);
+    at::Tensor latents = NormalRows(spec_.batch, spec_.generator.latent, RngStream(spec_.seed, Purpose::latents, round))
+                             .to(data_.device);
     const at::Tensor labels =
         at::arange(spec_.batch, at::device(data_.device).dtype(at::kLong)).remainder(data_.classes);
     Adam adam(parameters.flat().numel(), {.beta1 = 0.5}, data_.device),
         latents_adam(latents.numel(), {.beta1 = 0.5}, data_.device);
     at::Tensor best;
-    for (std::int64_t i = 0; i < std::max<std::int64_t>(spec_.generator_steps, 1); ++i) {
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(spec_.generator.steps, 1); ++i) {
       const at::Tensor leaf = latents.detach().requires_grad_(true);
       const at::Tensor images = generator_->Forward(leaf);
       RETORT_ASSIGN_OR_RETURN(const release::CriticGradient judged,
@@ -93,15 +95,15 @@ class DenseDistillation final : public StudentMethod {
         best = images.detach().clone();
         least = judged.loss;
       }
-      if (spec_.generator_steps == 0) break;
+      if (spec_.generator.steps == 0) break;
       std::vector<at::Tensor> inputs = parameters.leaves();
       inputs.push_back(leaf);
       std::vector<at::Tensor> gradients = VectorJacobian({images}, {judged.images}, inputs);
       const at::NoGradGuard no_grad;
-      latents_adam.Step(latents, gradients.back().contiguous(), spec_.generator_lr);
+      latents_adam.Step(latents, gradients.back().contiguous(), spec_.generator.lr);
       gradients.pop_back();
       parameters.Gather(gradients);
-      adam.Step(parameters.flat(), parameters.gradient(), spec_.generator_lr);
+      adam.Step(parameters.flat(), parameters.gradient(), spec_.generator.lr);
     }
     return best;
   }
@@ -128,7 +130,7 @@ Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs
   RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
-                          Generator::Create(data.shape, spec.latent, spec.generator_width,
+                          Generator::Create(data.shape, spec.generator.latent, spec.generator.width,
                                             RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
   return std::unique_ptr<Method>(std::make_unique<DenseDistillation>(inputs, std::move(parts), std::move(generator)));
 }

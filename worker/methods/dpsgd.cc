@@ -41,8 +41,9 @@ class DpSgd final : public Method {
         mechanism_(std::move(mechanism)),
         velocity_(at::zeros_like(network_->parameters().flat())),
         coordinates_(network_->parameters().parameter_count()) {
-    if (spec_.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
-    if (spec_.averaging > 0) averaged_.emplace(network_->parameters().flat(), spec_.averaging);
+    if (spec_.release.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
+    if (spec_.optimization.averaging > 0)
+      averaged_.emplace(network_->parameters().flat(), spec_.optimization.averaging);
     const std::int64_t values = coordinates_ / network_->classes();
     if (!AugmentsImages(spec_) && data_.train.size() <= kSeenFloats / values) front_ = FindFrozenFront(*network_);
   }
@@ -68,8 +69,9 @@ class DpSgd final : public Method {
     const at::NoGradGuard no_grad;
     ParameterArena& parameters = network_->parameters();
     SpreadGradient(noisy / static_cast<double>(spec_.batch), parameters);
-    velocity_.mul_(spec_.momentum).add_(parameters.gradient());
-    const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    velocity_.mul_(spec_.optimization.momentum).add_(parameters.gradient());
+    const double rate =
+        spec_.optimization.lr * HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end);
     parameters.flat().add_(velocity_, -rate);
     // Post-processing: a function of parameters that are functions of what was released.
     if (averaged_) averaged_->Add(parameters.flat(), step + 1);
@@ -132,7 +134,7 @@ class DpSgd final : public Method {
       AddHeadGradients(rows, sum);
       return sum;
     }
-    const std::int64_t copies = spec_.augment_multiplicity;
+    const std::int64_t copies = spec_.release.augment_multiplicity;
     const std::int64_t most = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
     const std::int64_t chunk = std::max<std::int64_t>(most / copies, 1);
     const auto images = [&](const at::Tensor& of, const RowPlaces& places) {

@@ -70,7 +70,7 @@ class RidgeEnsemble final : public Method {
     for (std::int64_t m = share.first; m < share.first + share.count; ++m) {
       const Examples shard = data_.train.Rows(shards_[static_cast<std::size_t>(m)].to(data_.device));
       const at::Tensor seen = ComputeHeadInputs(*network_, front_, shard);
-      const at::Tensor head = RidgeHead(seen, shard.labels, data_.classes, spec_.ridge);
+      const at::Tensor head = RidgeHead(seen, shard.labels, data_.classes, spec_.shards.ridge);
       fitted.push_back(head.unsqueeze(0));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(at::cat(fitted), spec_.members, gang_));
@@ -240,7 +240,7 @@ class NetworkEnsemble final : public Method {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                             TrainingImages(spec_, data_.scale, data_.train, rows, step, at * spec_.batch));
     const at::Tensor labels = data_.train.labels.index_select(0, rows);
-    return Minibatch{images, OneHotTargets(labels, data_.classes, spec_.smoothing), 0, rows.size(0)};
+    return Minibatch{images, OneHotTargets(labels, data_.classes, spec_.labels.smoothing), 0, rows.size(0)};
   }
 
   // Stands in for a batch that another rank trains on.
@@ -317,9 +317,9 @@ class EnsembleTeacher final : public Method {
     std::vector<double> loss = {0};
     if (share.count > 0) {
       const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
-      const at::Tensor images =
-          Shifted(data_.train.Batch(rows.flatten()), spec_.shift, data_.scale, {shifts, share.first * rows.size(1)})
-              .view({share.count, rows.size(1), -1});
+      const at::Tensor images = Shifted(data_.train.Batch(rows.flatten()), spec_.inputs.shift, data_.scale,
+                                        {shifts, share.first * rows.size(1)})
+                                    .view({share.count, rows.size(1), -1});
       const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
                                      .view({share.count, rows.size(1), -1});
       outputs.push_back(ensemble_.ForwardOwn(images, share.first));
@@ -330,8 +330,9 @@ class EnsembleTeacher final : public Method {
     ParameterArena& parameters = ensemble_.parameters();
     RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
     RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-    adam_.Step(parameters.flat(), parameters.gradient(),
-               spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end));
+    adam_.Step(
+        parameters.flat(), parameters.gradient(),
+        spec_.optimization.lr * HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end));
     series.emplace_back("train.loss", loss[0]);
     return {};
   }
@@ -390,7 +391,7 @@ class EnsembleTeacher final : public Method {
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs) {
-  if (inputs.spec.ridge > 0) return MakeRidgeEnsemble(inputs);
+  if (inputs.spec.shards.ridge > 0) return MakeRidgeEnsemble(inputs);
   // Equal shards of softmax regressions fit into one tensor.
   if (inputs.spec.network != "logistic" || !IsPartitionedByIndex(inputs.spec)) return MakeNetworkEnsemble(inputs);
   if (inputs.data.train.size() < inputs.spec.members) {

@@ -60,7 +60,7 @@ class FederatedAveraging final : public Method {
     const std::int64_t local = LocalSteps(at.client), own = at.round * local + at.within;
     const SupervisedStep here{batches_[at.client].Of(own), own, at.client, RateAt(spec_, own, spec_.rounds * local)};
     const auto targets = [&](const at::Tensor& rows) {
-      return OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
+      return OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     };
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));
@@ -127,9 +127,9 @@ class FederatedAveraging final : public Method {
 Result<std::unique_ptr<Method>> MakeFederatedAveraging(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   if (spec.epochs < 1 || spec.rounds < 1) return UsageError("fedavg needs epochs >= 1 and rounds >= 1.");
-  RETORT_ASSIGN_OR_RETURN(
-      const std::vector<at::Tensor> clients,
-      AssignClientRows(inputs.data.train.labels, inputs.data.classes, spec.clients, spec.dirichlet_alpha, spec.seed));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<at::Tensor> clients,
+                          AssignClientRows(inputs.data.train.labels, inputs.data.classes, spec.shards.clients,
+                                           spec.shards.dirichlet_alpha, spec.seed));
   const RngStream stream(spec.seed, Purpose::parameters);
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<Network> common,

@@ -17,9 +17,9 @@ GeneratorSource::GeneratorSource(const TrialSpec& spec, std::unique_ptr<Generato
       gang_(gang),
       generator_(std::move(generator)),
       adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}, generator_->parameters().flat().device()) {
-  if (spec.latent_lr <= 0) return;
+  if (spec.generator.latent_lr <= 0) return;
   const at::Device device = generator_->parameters().flat().device();
-  latents_ = NormalRows(spec.batch, spec.latent, RngStream(spec.seed, Purpose::latents)).to(device);
+  latents_ = NormalRows(spec.batch, spec.generator.latent, RngStream(spec.seed, Purpose::latents)).to(device);
   latents_adam_.emplace(latents_.numel(), AdamSettings{.beta1 = 0.5}, device);
 }
 
@@ -27,13 +27,13 @@ Result<std::unique_ptr<GeneratorSource>> GeneratorSource::Create(const TrialSpec
                                                                  Collective& gang, at::Device device) {
   const RngStream stream = RngStream(spec.seed, Purpose::parameters, 0, 1);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
-                          Generator::Create(image, spec.latent, spec.generator_width, stream, device));
+                          Generator::Create(image, spec.generator.latent, spec.generator.width, stream, device));
   return std::unique_ptr<GeneratorSource>(new GeneratorSource(spec, std::move(generator), gang));
 }
 
 at::Tensor GeneratorSource::Drawn(const RngStream& stream, std::int64_t rows) const {
   const RowShare own = ComputeRowShare(rows, gang_);
-  const at::Tensor latents = NormalRows(own.count, spec_.latent, stream, own.first);
+  const at::Tensor latents = NormalRows(own.count, spec_.generator.latent, stream, own.first);
   return generator_->Forward(latents.to(generator_->parameters().flat().device()), &gang_);
 }
 
@@ -93,11 +93,12 @@ Result<double> GeneratorSource::Improve(std::int64_t step, const at::Tensor& ima
                                         const Network& student, const GeneratorTarget& target,
                                         const GeneratorRates& rates, const release::TeacherCritic* critic) {
   RETORT_RETURN_IF_ERROR(CheckDetached(spec_, target));
-  const GeneratorWeights weights =
-      critic != nullptr ? GeneratorWeights{0, 0, 0}
-                        : GeneratorWeights{spec_.one_hot, spec_.information_entropy, spec_.activation_norm};
+  const GeneratorWeights weights = critic != nullptr
+                                       ? GeneratorWeights{0, 0, 0}
+                                       : GeneratorWeights{spec_.generator.one_hot, spec_.generator.information_entropy,
+                                                          spec_.generator.activation_norm};
   double loss = 0;
-  for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
+  for (std::int64_t i = 0; i < spec_.generator.steps; ++i) {
     const at::Tensor now = i == 0 ? images : Made(step, rows);
     GeneratorTarget aim = target;
     if (i > 0) aim.released = at::Tensor();  // its graph belongs to the images of the query
@@ -122,7 +123,7 @@ Result<double> GeneratorSource::Pretrain(std::int64_t n, std::int64_t rows, cons
 
 Status GeneratorSource::CheckDetached(const TrialSpec& spec, const GeneratorTarget& target) {
   const bool graph = target.released.defined() || (target.y.defined() && target.y.requires_grad());
-  if (!spec.detach || !graph) return {};
+  if (!spec.release.detach || !graph) return {};
   return Refused(
       "What the generator is to learn from has a graph to the teacher, and its ledger says that it has none.");
 }

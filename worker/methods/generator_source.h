@@ -32,12 +32,14 @@ class GeneratorSource final : public ImageSource {
 
   // This member's share of this step's `rows` images, [own, C, H, W], part of the graph to the generator's
   // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch
-  // normalisation. With spec.latent_lr above 0 the latents are those that persist and are trained: spec.batch of
-  // them, the same slots at every step.
+  // normalisation. With spec.generator.latent_lr above 0 the latents are those that persist and are trained: spec.batch
+  // of them, the same slots at every step.
   Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) override { return Made(step, rows); }
-  // spec.generator_lr and spec.latent_lr times `decay`.
-  GeneratorRates RatesAt(double decay) const override { return {spec_.generator_lr * decay, spec_.latent_lr * decay}; }
-  // spec.generator_steps Adam steps on L_S + L_G of the whole batch. `images` is what Images(step, rows) gave,
+  // spec.generator.lr and spec.generator.latent_lr times `decay`.
+  GeneratorRates RatesAt(double decay) const override {
+    return {spec_.generator.lr * decay, spec_.generator.latent_lr * decay};
+  }
+  // spec.generator.steps Adam steps on L_S + L_G of the whole batch. `images` is what Images(step, rows) gave,
   // with its graph, and serves the first of them; later ones draw the same latents anew. With a `critic` L_G is
   // what that says of the images, and the student decides L_S alone. Returns this member's part of the last
   // loss. Error: of the gang.

@@ -83,7 +83,7 @@ ProceduralSource::ProceduralSource(const TrialSpec& spec, const Dataset& data, c
 Result<at::Tensor> ProceduralSource::Images(std::int64_t step, std::int64_t rows) {
   const RowShare own = ComputeRowShare(rows, gang_);
   const RngStream stream = StepStream(step);
-  const Kinds kinds = ChooseKinds(spec_.pictures);
+  const Kinds kinds = ChooseKinds(spec_.inputs.pictures);
   at::Tensor images = at::empty({own.count, shape_.channels, shape_.height, shape_.width}, at::kFloat);
   // Row r is picture r / 2 of its kind.
   for (std::int64_t kind = 0; kind < 2; ++kind) {
@@ -99,7 +99,7 @@ Result<at::Tensor> ProceduralSource::Images(std::int64_t step, std::int64_t rows
 }
 
 at::Tensor ProceduralSource::ImagesOfFirstKind(std::int64_t step, std::int64_t rows) const {
-  return Normalised(ProceduralPictures(ChooseKinds(spec_.pictures)[0], rows, shape_.channels, shape_.height,
+  return Normalised(ProceduralPictures(ChooseKinds(spec_.inputs.pictures)[0], rows, shape_.channels, shape_.height,
                                        RowStream(StepStream(step).Lane(0), 0)));
 }
 

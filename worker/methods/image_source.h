@@ -78,8 +78,8 @@ class FixedSource : public ImageSource {
 // Public pictures, augmented and mixed in pairs, as queries. No two steps show the same.
 class MixedSource final : public FixedSource {
  public:
-  // Of data.public_split, augmented as spec.augment and spec.shift say. All three outlive it. Error: environment, where
-  // a picture is public and private at once; usage, where none is public.
+  // Of data.public_split, augmented as spec.inputs.augment and spec.inputs.shift say. All three outlive it. Error:
+  // environment, where a picture is public and private at once; usage, where none is public.
   [[nodiscard]] static Result<std::unique_ptr<MixedSource>> Create(const TrialSpec& spec, const Dataset& data,
                                                                    const Collective& gang);
 
@@ -102,7 +102,7 @@ class ProceduralSource final : public FixedSource {
   // Square images of at least 8 pixels a side.
   ProceduralSource(const TrialSpec& spec, const Dataset& data, const Collective& gang);
 
-  // Even rows show the first kind of spec.pictures, odd rows the second.
+  // Even rows show the first kind of spec.inputs.pictures, odd rows the second.
   Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) override;
   // The even ones of the first 2 * rows of them, whole on every member of the gang: f32 [rows, C, H, W].
   [[nodiscard]] at::Tensor ImagesOfFirstKind(std::int64_t step, std::int64_t rows) const;

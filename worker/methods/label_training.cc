@@ -92,7 +92,7 @@ class LabelStages final : public Method {
       batches_stage_ = stage;
     }
     const auto targets = [&](const at::Tensor& rows) {
-      return OneHotTargets(answers_.index_select(0, rows), classes_, spec_.smoothing);
+      return OneHotTargets(answers_.index_select(0, rows), classes_, spec_.labels.smoothing);
     };
     const SupervisedStep here{batches_->Of(within), step, 0, RateAt(spec_, within, of)};
     RETORT_ASSIGN_OR_RETURN(const double loss,
@@ -126,7 +126,8 @@ class LabelStages final : public Method {
     at::Tensor candidates = at::ones({rows.size(0), classes_}, at::device(rows.device()).dtype(at::kBool)), earlier;
     if (stage > 0) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, ComputeLogits(rows));
-      candidates = ChooseBestCandidates(at::softmax(logits / spec_.prior_temperature, 1), spec_.epsilon0);
+      candidates =
+          ChooseBestCandidates(at::softmax(logits / spec_.staged.prior_temperature, 1), spec_.release.epsilon0);
       RETORT_ASSIGN_OR_RETURN(earlier, ComputeLogits(before));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
@@ -187,15 +188,16 @@ class LabelStages final : public Method {
 Result<std::unique_ptr<Method>> MakeLabelStages(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   if (spec.epochs < 1) return UsageError("lp-2st needs epochs >= 1.");
-  if (inputs.data.train.size() < spec.label_stages || spec.label_stages < 1)
+  if (inputs.data.train.size() < spec.staged.stages || spec.staged.stages < 1)
     return UsageError("lp-2st needs a private example for each of its stages, and a stage at least.");
   release::UnlabelledExamples examples = release::SealLabels(inputs.data.train);
-  std::vector<std::int64_t> ends = ComputeStageEnds(examples.labels.size(), spec.label_stages), parts;
+  std::vector<std::int64_t> ends = ComputeStageEnds(examples.labels.size(), spec.staged.stages), parts;
   for (const std::int64_t end : ends) parts.push_back(end - (parts.empty() ? 0 : ends[parts.size() - 1]));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::LabelResponse> mechanism,
-                          release::LabelResponse::Create(
-                              {.epsilon0 = spec.epsilon0, .classes = inputs.data.classes, .parts = std::move(parts)},
-                              release::MakeNoiseKey(spec)));
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<release::LabelResponse> mechanism,
+      release::LabelResponse::Create(
+          {.epsilon0 = spec.release.epsilon0, .classes = inputs.data.classes, .parts = std::move(parts)},
+          release::MakeNoiseKey(spec)));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));
   return std::unique_ptr<Method>(std::make_unique<LabelStages>(inputs, std::move(examples), std::move(mechanism),
                                                                std::move(student), std::move(ends)));
@@ -236,7 +238,7 @@ class Alibi final : public Method {
                               tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, book); }));
       noisy_.copy_(released);
     }
-    const double scale = release::LabelLaplaceScale(spec_.epsilon0);
+    const double scale = release::LabelLaplaceScale(spec_.release.epsilon0);
     const auto noisy = [&](const at::Tensor& rows) { return noisy_.index_select(0, rows); };
     const auto posterior = [&](const at::Tensor& log_p, const at::Tensor& labels) {
       return LaplacePosterior(labels, log_p, scale);
@@ -280,7 +282,7 @@ Result<std::unique_ptr<Method>> MakeAlibi(const MethodInputs& inputs) {
   release::UnlabelledExamples examples = release::SealLabels(inputs.data.train);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::LabelResponse> mechanism,
                           release::LabelResponse::Create({.noise = release::LabelNoise::laplace,
-                                                          .epsilon0 = spec.epsilon0,
+                                                          .epsilon0 = spec.release.epsilon0,
                                                           .classes = inputs.data.classes,
                                                           .parts = {examples.labels.size()}},
                                                          release::MakeNoiseKey(spec)));

@@ -54,18 +54,18 @@ class MeanEmbedding final : public Method {
         gang_(inputs.gang),
         generator_(std::move(parts.generator)),
         mechanism_(std::move(*parts.mechanism)),
-        features_(spec_.random_features, data_.shape.size(), spec_.bandwidth,
+        features_(spec_.merf.random_features, data_.shape.size(), spec_.merf.bandwidth,
                   RngStream(spec_.seed, Purpose::parameters, 0, 2), data_.device),
         mean_(PerChannel(data_.scale.mean, data_.device)),
         deviation_(PerChannel(data_.scale.std, data_.device)),
         adam_(generator_->parameters().flat().numel(), {}, data_.device),
         learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec)),
-        batches_(at::arange(spec_.synthetic, at::device(data_.device).dtype(at::kLong)), spec_.student_batch,
-                 spec_.seed),
-        embedding_(at::zeros({data_.classes, spec_.random_features}, at::device(data_.device).dtype(at::kFloat))),
+        batches_(at::arange(spec_.merf.synthetic, at::device(data_.device).dtype(at::kLong)),
+                 spec_.distill.student_batch, spec_.seed),
+        embedding_(at::zeros({data_.classes, spec_.merf.random_features}, at::device(data_.device).dtype(at::kFloat))),
         gallery_(std::min(kMaxGalleryImages, spec_.batch),
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {
-    as_made_.augment = Augment::none;
+    as_made_.inputs.augment = Augment::none;
   }
 
   std::int64_t steps() const override { return 1 + spec_.steps + spec_.epochs * batches_.per_epoch(); }
@@ -119,7 +119,7 @@ class MeanEmbedding final : public Method {
     const at::NoGradGuard no_grad;
     const RowShare share = ComputeRowShare(data_.train.size(), gang_);
     release::EmbeddingSum sum = mechanism_.NewSum();
-    const std::int64_t chunk = std::clamp<std::int64_t>(kChunkValues / spec_.random_features, 1, kChunk);
+    const std::int64_t chunk = std::clamp<std::int64_t>(kChunkValues / spec_.merf.random_features, 1, kChunk);
     for (std::int64_t first = 0; first < share.count; first += chunk) {
       const std::int64_t from = share.first + first, rows = std::min(chunk, share.count - first);
       const at::Tensor pixels = data_.train.Range(from, rows) * deviation_ + mean_;
@@ -140,8 +140,9 @@ class MeanEmbedding final : public Method {
                             MatchEmbedding(features, labels, embedding_, spec_.batch, gang_));
     ParameterArena& parameters = generator_->parameters();
     RETORT_RETURN_IF_ERROR(SumGradients({features}, {match.features}, parameters, gang_));
-    adam_.Step(parameters.flat(), parameters.gradient(),
-               spec_.generator_lr * HoldThenLinear(at, spec_.steps, spec_.lr_hold, spec_.lr_end));
+    adam_.Step(
+        parameters.flat(), parameters.gradient(),
+        spec_.generator.lr * HoldThenLinear(at, spec_.steps, spec_.optimization.lr_hold, spec_.optimization.lr_end));
     if (at % kCurveEvery == 0 || at + 1 == spec_.steps) series.emplace_back("train.embedding_loss", match.loss);
     return {};
   }
@@ -156,7 +157,7 @@ class MeanEmbedding final : public Method {
     const std::int64_t steps = spec_.epochs * batches_.per_epoch();
     const SupervisedStep here{batches_.Of(at), at, 0, RateAt(spec_, at, steps)};
     const auto targets = [&](const at::Tensor& rows) {
-      return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.smoothing);
+      return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     };
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
@@ -170,15 +171,15 @@ class MeanEmbedding final : public Method {
     const at::NoGradGuard no_grad;
     const RngStream stream(spec_.seed, Purpose::generator_latents);
     const ImageShape& shape = data_.shape;
-    at::Tensor images = at::empty({spec_.synthetic, shape.channels, shape.height, shape.width},
+    at::Tensor images = at::empty({spec_.merf.synthetic, shape.channels, shape.height, shape.width},
                                   at::device(data_.device).dtype(at::kFloat));
-    for (std::int64_t first = 0; first < spec_.synthetic; first += kSynthesised) {
-      const std::int64_t rows = std::min(kSynthesised, spec_.synthetic - first);
+    for (std::int64_t first = 0; first < spec_.merf.synthetic; first += kSynthesised) {
+      const std::int64_t rows = std::min(kSynthesised, spec_.merf.synthetic - first);
       const at::Tensor latents = NormalRows(rows, generator_->code(), stream, first).to(data_.device);
       const at::Tensor pixels = generator_->Forward(latents, FindLabels(first, rows));
       images.narrow(0, first, rows).copy_((pixels - mean_) / deviation_);
     }
-    return {std::move(images), FindLabels(0, spec_.synthetic)};
+    return {std::move(images), FindLabels(0, spec_.merf.synthetic)};
   }
 
   // Row i is of class i mod classes.
@@ -209,20 +210,20 @@ Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
   if (data.train.size() == 0) return UsageError("dp-merf needs private examples: split.train is empty.");
-  if (spec.random_features < 2 || spec.random_features % 2 != 0)
+  if (spec.merf.random_features < 2 || spec.merf.random_features % 2 != 0)
     return UsageError("random_features are cosines and sines in equal number: an even number, 2 at least.");
-  if (spec.synthetic < 1 || spec.epochs < 1) return UsageError("dp-merf needs synthetic >= 1 and epochs >= 1.");
+  if (spec.merf.synthetic < 1 || spec.epochs < 1) return UsageError("dp-merf needs synthetic >= 1 and epochs >= 1.");
   Parts parts;
-  RETORT_ASSIGN_OR_RETURN(
-      parts.generator,
-      ConditionalGenerator::Create(data.shape, data.classes, {.code = spec.latent, .width = spec.generator_width},
-                                   RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.generator,
+                          ConditionalGenerator::Create(data.shape, data.classes,
+                                                       {.code = spec.generator.latent, .width = spec.generator.width},
+                                                       RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
-  RETORT_ASSIGN_OR_RETURN(
-      release::ClassEmbedding mechanism,
-      release::ClassEmbedding::Create(
-          {.noise_multiplier = spec.noise_multiplier, .classes = data.classes, .features = spec.random_features},
-          release::MakeNoiseKey(spec)));
+  RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
+                          release::ClassEmbedding::Create({.noise_multiplier = spec.release.noise_multiplier,
+                                                           .classes = data.classes,
+                                                           .features = spec.merf.random_features},
+                                                          release::MakeNoiseKey(spec)));
   parts.mechanism.emplace(std::move(mechanism));
   return std::unique_ptr<Method>(std::make_unique<MeanEmbedding>(inputs, std::move(parts)));
 }

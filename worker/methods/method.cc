@@ -43,7 +43,7 @@ bool AreShardsDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
 }
 
 bool AreMembersIndependent(const TeacherArtifact& teacher) {
-  return teacher.spec.method == "ensemble" && teacher.spec.stop_metric == StopMetric::none;
+  return teacher.spec.method == "ensemble" && teacher.spec.stop.metric == StopMetric::none;
 }
 
 namespace {

@@ -53,7 +53,7 @@ class PlainTeacher final : public Method {
     const at::Tensor batch = order_.narrow(0, first, std::min(batch_, seen_.size() - first));
     const RowShare share = ComputeRowShare(batch.size(0), gang_);
     const at::Tensor rows = Own(batch, share);
-    const at::Tensor targets = OneHotTargets(seen_.labels.index_select(0, rows), data_.classes, spec_.smoothing);
+    const at::Tensor targets = OneHotTargets(seen_.labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                             TrainingImages(spec_, data_.scale, seen_, rows, step, share.first));

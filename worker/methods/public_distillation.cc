@@ -38,7 +38,7 @@ class PublicDistillation final : public Method {
         gallery_(std::min(kMaxGalleryImages, rows_), {data_.shape.channels, data_.shape.height, data_.shape.width},
                  data_.classes, data_.device) {}
 
-  std::int64_t steps() const override { return releases_ + spec_.label_steps; }
+  std::int64_t steps() const override { return releases_ + spec_.labels.label_steps; }
   std::string phase(std::int64_t step) const override { return step < releases_ ? "release" : "fit"; }
   // No generator learns, and one teacher has no members.
   std::vector<std::string> Facts() const override {
@@ -87,12 +87,12 @@ class PublicDistillation final : public Method {
 
   Status SetTargetsFromAnswers() {
     const at::NoGradGuard no_grad;
-    if (spec_.neighbours == 0) {
-      training_.SetTargets(at::softmax(answers_ / spec_.temperature, 1));
+    if (spec_.labels.neighbours == 0) {
+      training_.SetTargets(at::softmax(answers_ / spec_.distill.temperature, 1));
       return {};
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor spread,
-                            training_.PropagateLabels(at::softmax(answers_ / spec_.temperature, 1)));
+                            training_.PropagateLabels(at::softmax(answers_ / spec_.distill.temperature, 1)));
     training_.SetTargets(spread);
     return {};
   }
@@ -112,7 +112,7 @@ class PublicDistillation final : public Method {
 Status CheckSpec(const MethodInputs& inputs) {
   if (inputs.data.public_split.size() == 0)
     return UsageError("A teacher that labels public pictures needs some: split.public is empty.");
-  if (inputs.spec.label_steps < 1) return UsageError("A student of labels needs label_steps >= 1.");
+  if (inputs.spec.labels.label_steps < 1) return UsageError("A student of labels needs label_steps >= 1.");
   return {};
 }
 

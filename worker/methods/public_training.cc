@@ -49,7 +49,9 @@ void PublicTraining::SetTargets(const at::Tensor& distributions) {
   const at::NoGradGuard no_grad;
   const at::Tensor said = distributions.sum(1, true) > 0;
   targets_.narrow(0, 0, distributions.size(0))
-      .copy_((distributions * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes)) * said);
+      .copy_(
+          (distributions * (1 - spec_.labels.smoothing) + spec_.labels.smoothing / static_cast<double>(data_.classes)) *
+          said);
   taught_rows_ = at::Tensor();
 }
 
@@ -83,7 +85,7 @@ at::Tensor PublicTraining::Labels(const at::Tensor& scores) const {
   const at::Tensor telling = scores.index_select(0, told);
   at::Tensor labels = at::zeros({scores.size(0), data_.classes}, scores.options().dtype(at::kFloat));
   if (told.numel() == 0) return labels;
-  const at::Tensor classes = spec_.balance ? AssignBalancedClasses(telling) : telling.argmax(1);
+  const at::Tensor classes = spec_.distill.balance ? AssignBalancedClasses(telling) : telling.argmax(1);
   return labels.index_copy_(0, told, OneHotTargets(classes, data_.classes));
 }
 
@@ -92,11 +94,11 @@ Result<at::Tensor> PublicTraining::PropagateLabels(const at::Tensor& released) {
   at::Tensor all;
   if (gang_.rank().value == 0) {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor features, OrientedFeatures(data_, data_.public_split));
-    const SimilarityGraph graph(features, spec_.neighbours);
+    const SimilarityGraph graph(features, spec_.labels.neighbours);
     // A picture that was not asked about gets no label of its own.
     at::Tensor labels = at::zeros_like(targets_);
     labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
-    all = Labels(graph.PropagateLabels(labels, spec_.propagation));
+    all = Labels(graph.PropagateLabels(labels, spec_.labels.propagation));
   }
   return BroadcastFromRoot(all, gang_);
 }
@@ -117,17 +119,18 @@ Status PublicTraining::Fit(std::int64_t step, std::int64_t within, std::int64_t 
   const RngStream pick(spec_.seed, Purpose::batches, at_step);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor teaching, FindTaughtRows(pool));
   const auto* taught = teaching.const_data_ptr<std::int64_t>();
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.distill.student_batch));
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = taught[pick.Below(i, teaching.numel())];
-  const RowShare share = ComputeRowShare(spec_.student_batch, gang_);
+  const RowShare share = ComputeRowShare(spec_.distill.student_batch, gang_);
   const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                           TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
-  const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
-  RETORT_ASSIGN_OR_RETURN(const double loss,
-                          learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch},
-                                         rate, RngStream(spec_.seed, Purpose::dropout, at_step)));
-  if (ShouldRecordLoss(spec_, step, within, spec_.label_steps))
+  const double rate = spec_.optimization.lr * HoldThenLinear(within, spec_.labels.label_steps,
+                                                             spec_.optimization.lr_hold, spec_.optimization.lr_end);
+  RETORT_ASSIGN_OR_RETURN(const double loss, learner_.Teach({images, targets_.index_select(0, index), share.first,
+                                                             spec_.distill.student_batch},
+                                                            rate, RngStream(spec_.seed, Purpose::dropout, at_step)));
+  if (ShouldRecordLoss(spec_, step, within, spec_.labels.label_steps))
     RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.student_loss", gang_, series));
   return {};
 }

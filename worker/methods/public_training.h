@@ -26,28 +26,28 @@ class PublicTraining {
   void Register(TrainState& state);
 
   // Makes distributions over the classes, f32 [rows, classes], the targets of the first rows of the public pictures,
-  // with spec.smoothing. A picture whose row is zeros is not trained on.
+  // with spec.labels.smoothing. A picture whose row is zeros is not trained on.
   void SetTargets(const at::Tensor& distributions);
   // The student's log-probabilities for all public pictures, f32 [public pictures, classes].
   [[nodiscard]] at::Tensor StudentLogProbabilities() const;
   // Draws the student anew, from the stream of a second network, and resets its optimiser.
   void ResetStudent();
-  // The first class of every row of scores f32 [rows, classes], or by spec.balance as many rows of each: one-hot f32
-  // [rows, classes]. Rows of equal scores become zeros, and no class counts them.
+  // The first class of every row of scores f32 [rows, classes], or by spec.distill.balance as many rows of each:
+  // one-hot f32 [rows, classes]. Rows of equal scores become zeros, and no class counts them.
   [[nodiscard]] at::Tensor Labels(const at::Tensor& scores) const;
 
   // What was released for the first rows, f32 [rows, classes] of any scale, spread over all public pictures by
-  // spec.neighbours and spec.propagation, and their Labels: one-hot f32 [public pictures, classes]. The same on every
-  // member of the gang. Errors: of the gang.
+  // spec.labels.neighbours and spec.labels.propagation, and their Labels: one-hot f32 [public pictures, classes]. The
+  // same on every member of the gang. Errors: of the gang.
   [[nodiscard]] Result<at::Tensor> PropagateLabels(const at::Tensor& released);
 
   // The same by RegressVotes. `noise`: the standard deviation of an entry. Errors: of the gang; usage, where something
   // released is not finite.
   [[nodiscard]] Result<at::Tensor> RegressLabels(const at::Tensor& released, double noise);
 
-  // Optimiser step `within` of spec.label_steps, at the trial's step `step`, on student_batch of the first `pool`
-  // public pictures that have a target; every few steps the gang's loss is appended to `series` as train.student_loss.
-  // Errors: of decoding and of the gang; usage, where none of them has a target.
+  // Optimiser step `within` of spec.labels.label_steps, at the trial's step `step`, on student_batch of the first
+  // `pool` public pictures that have a target; every few steps the gang's loss is appended to `series` as
+  // train.student_loss. Errors: of decoding and of the gang; usage, where none of them has a target.
   [[nodiscard]] Status Fit(std::int64_t step, std::int64_t within, std::int64_t pool, Series& series);
 
  private:

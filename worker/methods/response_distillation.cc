@@ -78,12 +78,14 @@ class ResponseDistillation final : public StudentMethod {
                        std::unique_ptr<release::RandomizedResponse> mechanism)
       : StudentMethod(inputs, std::move(parts), std::min(kMaxGalleryImages, inputs.spec.batch)),
         mechanism_(std::move(mechanism)),
-        transfer_(std::clamp<std::int64_t>(spec_.replay, 1, spec_.steps), spec_.batch, data_.shape, data_.classes,
-                  data_.device),
+        transfer_(std::clamp<std::int64_t>(spec_.distill.replay, 1, spec_.steps), spec_.batch, data_.shape,
+                  data_.classes, data_.device),
         released_(spec_.steps * spec_.batch, data_.classes, IsSoft(spec_) ? at::kFloat : at::kInt) {}
 
-  std::int64_t steps() const override { return spec_.pretrain_steps + spec_.steps; }
-  std::string phase(std::int64_t step) const override { return step < spec_.pretrain_steps ? "pretrain" : "distill"; }
+  std::int64_t steps() const override { return spec_.generator.pretrain_steps + spec_.steps; }
+  std::string phase(std::int64_t step) const override {
+    return step < spec_.generator.pretrain_steps ? "pretrain" : "distill";
+  }
   // A critic is the raw teacher. Without one, Improve takes the student alone, and targets without a graph.
   std::vector<std::string> Facts() const override { return SelectStudentFacts(true, !critic_); }
 
@@ -96,8 +98,8 @@ class ResponseDistillation final : public StudentMethod {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    return step < spec_.pretrain_steps ? PretrainGenerator(step, series)
-                                       : Distill(step, step - spec_.pretrain_steps, series);
+    return step < spec_.generator.pretrain_steps ? PretrainGenerator(step, series)
+                                                 : Distill(step, step - spec_.generator.pretrain_steps, series);
   }
 
   Result<Outcome> Finish() override {
@@ -129,9 +131,9 @@ class ResponseDistillation final : public StudentMethod {
     const std::int64_t members = teacher_->members();
     const at::Tensor labels = released.to(at::kFloat) / static_cast<double>(members);
     const at::Tensor targets = UsesLikelihood() ? AnnotateResponses(released, query.candidates, members) : labels;
-    const double decay = HoldThenLinear(stage, spec_.steps, spec_.lr_hold, spec_.lr_end);
+    const double decay = HoldThenLinear(stage, spec_.steps, spec_.optimization.lr_hold, spec_.optimization.lr_end);
     std::vector<double> losses = {0, 0};
-    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStage(stage, queried, targets, spec_.lr * decay));
+    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStage(stage, queried, targets, spec_.optimization.lr * decay));
     const GeneratorTarget aim{.y = Own(labels, ComputeRowShare(spec_.batch, gang_)), .released = {}};
     RETORT_ASSIGN_OR_RETURN(losses[1], source_->Improve(stage, images, spec_.batch, learner_.network(), aim,
                                                         source_->RatesAt(decay), Discriminator()));
@@ -146,7 +148,7 @@ class ResponseDistillation final : public StudentMethod {
   }
 
   const release::TeacherCritic* Discriminator() const {
-    return spec_.discriminator == retort::Discriminator::teacher ? &*critic_ : nullptr;
+    return spec_.generator.discriminator == retort::Discriminator::teacher ? &*critic_ : nullptr;
   }
 
   // Each member of the gang asks the teacher about its own rows, or its share of an ensemble about all of them; gang
@@ -168,12 +170,12 @@ class ResponseDistillation final : public StudentMethod {
     return release::Oracle::GatherRows(release::Oracle::Ask(*teacher_, own), whole, gang_);
   }
 
-  [[nodiscard]] bool UsesLikelihood() const { return spec_.response_loss == ResponseLoss::likelihood; }
+  [[nodiscard]] bool UsesLikelihood() const { return spec_.labels.response_loss == ResponseLoss::likelihood; }
 
   // This stage's rows, and those of earlier stages that the transfer set keeps.
   Result<double> TeachStage(std::int64_t stage, const at::Tensor& images, const at::Tensor& targets, double rate) {
     const StudentBatches batches(spec_, stage, {images, targets}, transfer_.stored() > 0 ? &transfer_ : nullptr);
-    const auto weigh = [epsilon0 = spec_.epsilon0](const at::Tensor& log_p, const at::Tensor& annotation) {
+    const auto weigh = [epsilon0 = spec_.release.epsilon0](const at::Tensor& log_p, const at::Tensor& annotation) {
       return ExpectedClasses(log_p, annotation, epsilon0);
     };
     return TeachStudent(batches, rate, 1, UsesLikelihood() ? Expectation(weigh) : Expectation());

@@ -159,7 +159,7 @@ class Rona final : public Method {
       case RonaPhase::auxiliary:
         return LearnLabels(step, at, auxiliary_->learner(), AuxiliaryRate(step), series);
       case RonaPhase::self:
-        return LearnLabels(step, at, learner_, spec_.lr * at.rate, series);
+        return LearnLabels(step, at, learner_, spec_.optimization.lr * at.rate, series);
       case RonaPhase::hint:
         return LearnHints(step, at);
       case RonaPhase::ask:
@@ -179,7 +179,8 @@ class Rona final : public Method {
     return steps;
   }
   double AuxiliaryRate(std::int64_t step) const {
-    return spec_.lr * HoldThenLinear(step, auxiliary_steps_, spec_.lr_hold, spec_.lr_end);
+    return spec_.optimization.lr *
+           HoldThenLinear(step, auxiliary_steps_, spec_.optimization.lr_hold, spec_.optimization.lr_end);
   }
 
   // A batch of all public images with their labels.
@@ -206,7 +207,7 @@ class Rona final : public Method {
     StatisticsGuard guard(learner_.network());
     const at::Tensor adapted = hints_->Adapted(batch, DropoutStream(step));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor gradient, teacher_->HintGradient(batch, adapted, *hints_));
-    RETORT_RETURN_IF_ERROR(hints_->Step(gradient, batch, spec_.lr * at.rate));
+    RETORT_RETURN_IF_ERROR(hints_->Step(gradient, batch, spec_.optimization.lr * at.rate));
     guard.Keep();
     Keep(chosen);
     return {};
@@ -221,7 +222,7 @@ class Rona final : public Method {
     StatisticsGuard guard(learner_.network());
     const at::Tensor logits = distilling_.TrainingLogits(batch, DropoutStream(step));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor seed, teacher_->LogitGradient(batch, logits));
-    RETORT_RETURN_IF_ERROR(distilling_.Step(logits, seed, batch, spec_.lr * at.rate));
+    RETORT_RETURN_IF_ERROR(distilling_.Step(logits, seed, batch, spec_.optimization.lr * at.rate));
     guard.Keep();
     Keep(chosen);
     return {};
@@ -248,9 +249,10 @@ class Rona final : public Method {
 
   // The same on every member, whatever its last bits.
   Result<at::Tensor> Selected(const RonaStep& at, const std::vector<std::int64_t>& asked) {
-    return BroadcastFromRoot(SelectQueries(spec_.selection, ComputeAllLogits(learner_.network(), data_.public_split),
-                                           spec_.temperature, at.of, QueryStream(at.epoch), asked),
-                             gang_);
+    return BroadcastFromRoot(
+        SelectQueries(spec_.rona.selection, ComputeAllLogits(learner_.network(), data_.public_split),
+                      spec_.distill.temperature, at.of, QueryStream(at.epoch), asked),
+        gang_);
   }
 
   at::Tensor Shuffled(const at::Tensor& rows, std::int64_t epoch) {
@@ -301,7 +303,7 @@ class Rona final : public Method {
 
 // Whether the trial needs the auxiliary teacher: for adaptive bounds on losses, or for hints that cost no privacy.
 bool NeedsAuxiliary(const TrialSpec& spec) {
-  return spec.reading == Reading::sound ? spec.hint_epochs > 0 : spec.adaptive_bound && !AsksNoTeacher(spec);
+  return spec.reading == Reading::sound ? spec.rona.hint_epochs > 0 : spec.rona.adaptive_bound && !AsksNoTeacher(spec);
 }
 
 RonaVolume MakeVolume(const MethodInputs& inputs) {
@@ -309,17 +311,17 @@ RonaVolume MakeVolume(const MethodInputs& inputs) {
   RonaVolume volume;
   volume.examples = inputs.data.public_split.size();
   volume.batch = spec.batch;
-  volume.student_batch = spec.student_batch;
-  volume.auxiliary_epochs = NeedsAuxiliary(spec) ? spec.auxiliary_epochs : 0;
-  volume.hint_epochs = spec.hint_epochs;
+  volume.student_batch = spec.distill.student_batch;
+  volume.auxiliary_epochs = NeedsAuxiliary(spec) ? spec.rona.auxiliary_epochs : 0;
+  volume.hint_epochs = spec.rona.hint_epochs;
   volume.printed = spec.reading == Reading::printed;
-  volume.warm_epochs = volume.printed ? 0 : spec.warm_epochs;  // Algorithm 1 has none
+  volume.warm_epochs = volume.printed ? 0 : spec.rona.warm_epochs;  // Algorithm 1 has none
   volume.rounds = spec.rounds;
-  volume.distill_epochs = spec.distill_epochs;
-  volume.self_epochs = spec.self_epochs;
+  volume.distill_epochs = spec.rona.distill_epochs;
+  volume.self_epochs = spec.rona.self_epochs;
   volume.queries = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(spec.query_fraction * static_cast<double>(volume.examples)), 1, volume.examples);
-  if (IsTaughtByVotes(spec) && spec.distill_epochs > 0) volume.votes = spec.queries;
+      static_cast<std::int64_t>(spec.rona.query_fraction * static_cast<double>(volume.examples)), 1, volume.examples);
+  if (IsTaughtByVotes(spec) && spec.rona.distill_epochs > 0) volume.votes = spec.queries;
   return volume;
 }
 
@@ -364,7 +366,7 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   if (AsksNoTeacher(spec)) RETORT_RETURN_IF_ERROR(RequireTestApart(inputs.data));
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
-  if (spec.hint_epochs > 0) RETORT_RETURN_IF_ERROR(PlaceHints(inputs, parts));
+  if (spec.rona.hint_epochs > 0) RETORT_RETURN_IF_ERROR(PlaceHints(inputs, parts));
   if (NeedsAuxiliary(spec)) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<Network> network,

@@ -106,7 +106,8 @@ class LossTeacher final : public RonaTeacher {
   Result<at::Tensor> LogitGradient(const QueryBatch& batch, const at::Tensor& logits) override {
     if (auxiliary_ != nullptr) {
       const at::Tensor told = auxiliary_->FindLogits(OwnRows(batch.rows, batch));
-      RETORT_RETURN_IF_ERROR(AdaptBound(release::DistillationLosses(told, logits.detach(), spec_.temperature), batch));
+      RETORT_RETURN_IF_ERROR(
+          AdaptBound(release::DistillationLosses(told, logits.detach(), spec_.distill.temperature), batch));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(logits.detach(), batch.size(), gang_));
     RETORT_ASSIGN_OR_RETURN(
@@ -176,7 +177,7 @@ class PrivateTeacher final : public SoundTeacher {
                                                      {WholeImages(data_, batch), at::Tensor(), batch.step}, gang_));
           return PayAndRelease(mechanism_, answers, answers.rows(), book);
         }));
-    return release::DistillationLosses(OwnRows(released, batch), logits.detach(), spec_.temperature)
+    return release::DistillationLosses(OwnRows(released, batch), logits.detach(), spec_.distill.temperature)
         .gradients.div_(static_cast<double>(batch.size()));
   }
 
@@ -213,7 +214,7 @@ class VoteTeacher final : public SoundTeacher {
         const at::Tensor released, tape_.Obtain(batch.step, [&](release::ChargeBook* book) -> Result<at::Tensor> {
           RETORT_ASSIGN_OR_RETURN(
               const Answers answers,
-              Oracle::SumVotes(Oracle::Ask(*teacher_, {images, at::Tensor(), batch.step, spec_.grain}), gang_));
+              Oracle::SumVotes(Oracle::Ask(*teacher_, {images, at::Tensor(), batch.step, spec_.release.grain}), gang_));
           if (book != nullptr) RememberAnswers();
           return PayAndRelease(*mechanism_, answers, answers.rows(), book);
         }));
@@ -232,10 +233,10 @@ class VoteTeacher final : public SoundTeacher {
   // The votes' evidence for a label takes the place of a teacher's logit.
   Result<at::Tensor> LogitGradient(const QueryBatch& batch, const at::Tensor& logits) override {
     const at::Tensor known = histograms_.narrow(0, 0, Count());
-    const double gap = EstimateVoteGap(known, spec_.vote_noise, teacher_->members(), spec_.grain);
+    const double gap = EstimateVoteGap(known, spec_.release.vote_noise, teacher_->members(), spec_.release.grain);
     const at::Tensor heard = known.index_select(0, FindPlaces(OwnRows(batch.rows, batch)));
-    return release::DistillationLosses(ComputeVoteEvidence(heard, gap, spec_.vote_noise, spec_.grain), logits.detach(),
-                                       spec_.temperature)
+    return release::DistillationLosses(ComputeVoteEvidence(heard, gap, spec_.release.vote_noise, spec_.release.grain),
+                                       logits.detach(), spec_.distill.temperature)
         .gradients.div_(static_cast<double>(batch.size()));
   }
 
@@ -288,9 +289,9 @@ class VoteTeacher final : public SoundTeacher {
 };
 
 release::LossSettings MakeLossSettings(const TrialSpec& spec, std::int64_t classes) {
-  return {.sigma = spec.sigma,
-          .norm_bound = spec.norm_bound,
-          .temperature = spec.temperature,
+  return {.sigma = spec.release.sigma,
+          .norm_bound = spec.release.norm_bound,
+          .temperature = spec.distill.temperature,
           .batch = spec.batch,
           .classes = classes,
           .unit = spec.reading == Reading::printed ? release::LossUnit::batch : release::LossUnit::row};

@@ -35,7 +35,7 @@ class SpectralLabels final : public Method {
         gallery_(std::min(kMaxGalleryImages, data_.public_split.size()),
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {}
 
-  std::int64_t steps() const override { return 1 + spec_.label_steps; }
+  std::int64_t steps() const override { return 1 + spec_.labels.label_steps; }
   std::string phase(std::int64_t step) const override { return step == 0 ? "release" : "fit"; }
   // An example's place depends on no other private example.
   std::vector<std::string> Facts() const override { return SelectFacts({{privacy::kFactNoBatchNorm, true}}); }
@@ -73,7 +73,8 @@ class SpectralLabels final : public Method {
     const at::NoGradGuard no_grad;
     RETORT_ASSIGN_OR_RETURN(const at::Tensor open, OrientedFeatures(data_, data_.public_split));
     at::Tensor basis;
-    if (gang_.rank().value == 0) basis = SimilarityGraph(open, spec_.neighbours).Leading(spec_.eigenvectors);
+    if (gang_.rank().value == 0)
+      basis = SimilarityGraph(open, spec_.labels.neighbours).Leading(spec_.labels.eigenvectors);
     RETORT_ASSIGN_OR_RETURN(basis, BroadcastFromRoot(basis, gang_));
     RETORT_ASSIGN_OR_RETURN(release::EmbeddingSum sum, SumOwnShare(open, basis.cpu()));
     RETORT_RETURN_IF_ERROR(sum.Reduce(gang_));
@@ -90,7 +91,7 @@ class SpectralLabels final : public Method {
     const bool all = share.count == data_.train.size();
     const Examples own = all ? data_.train : data_.train.Rows(at::arange(share.first, share.first + share.count));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor seen, OrientedFeatures(data_, own));
-    sum.Add(ExtendSpectralEmbedding(seen, open, basis, spec_.neighbours), own.labels.cpu());
+    sum.Add(ExtendSpectralEmbedding(seen, open, basis, spec_.labels.neighbours), own.labels.cpu());
     return sum;
   }
 
@@ -109,11 +110,11 @@ Status CheckSpec(const MethodInputs& inputs) {
   if (spec.source != QuerySource::public_split)
     return UsageError("dp-spectral labels public pictures: the source of its inputs has to be \"public\".");
   if (data.train.size() == 0) return UsageError("dp-spectral needs private examples: split.train is empty.");
-  if (spec.neighbours < 1 || spec.label_steps < 1)
+  if (spec.labels.neighbours < 1 || spec.labels.label_steps < 1)
     return UsageError("dp-spectral needs neighbours >= 1 and label_steps >= 1.");
-  if (spec.eigenvectors < 1 || spec.eigenvectors > data.public_split.size())
+  if (spec.labels.eigenvectors < 1 || spec.labels.eigenvectors > data.public_split.size())
     return UsageError("dp-spectral takes eigenvectors of " + std::to_string(data.public_split.size()) +
-                      " public pictures, and " + std::to_string(spec.eigenvectors) + " were asked for.");
+                      " public pictures, and " + std::to_string(spec.labels.eigenvectors) + " were asked for.");
   return RequireApart(data);
 }
 
@@ -123,11 +124,11 @@ Result<std::unique_ptr<Method>> MakeSpectralLabels(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
   RETORT_RETURN_IF_ERROR(CheckSpec(inputs));
-  RETORT_ASSIGN_OR_RETURN(
-      release::ClassEmbedding mechanism,
-      release::ClassEmbedding::Create(
-          {.noise_multiplier = spec.noise_multiplier, .classes = data.classes, .features = spec.eigenvectors},
-          release::MakeNoiseKey(spec)));
+  RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
+                          release::ClassEmbedding::Create({.noise_multiplier = spec.release.noise_multiplier,
+                                                           .classes = data.classes,
+                                                           .features = spec.labels.eigenvectors},
+                                                          release::MakeNoiseKey(spec)));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));
   return std::unique_ptr<Method>(std::make_unique<SpectralLabels>(inputs, std::move(mechanism), std::move(student)));
 }

@@ -31,14 +31,15 @@ StudentBatches::StudentBatches(const TrialSpec& spec, std::int64_t step, Batch f
       dropout_(spec.seed, Purpose::dropout, static_cast<std::uint64_t>(step)) {}
 
 StudentBatches::Batch StudentBatches::Rows(std::int64_t i) const {
-  const auto wanted = static_cast<double>(spec_.student_batch);
-  const std::int64_t replayed = earlier_ != nullptr ? static_cast<std::int64_t>(wanted * spec_.replay_fraction) : 0;
-  const at::Tensor rows = FreshRows(i, spec_.student_batch - replayed);
+  const auto wanted = static_cast<double>(spec_.distill.student_batch);
+  const std::int64_t replayed =
+      earlier_ != nullptr ? static_cast<std::int64_t>(wanted * spec_.distill.replay_fraction) : 0;
+  const at::Tensor rows = FreshRows(i, spec_.distill.student_batch - replayed);
   Batch batch{fresh_.first.index_select(0, rows), fresh_.second.index_select(0, rows)};
   if (replayed > 0) {
     const RngStream stream = replay_.Lane(static_cast<std::uint64_t>(i));
     const auto [kept, y] =
-        spec_.balance ? earlier_->SampleEvenly(replayed, stream) : earlier_->Sample(replayed, stream);
+        spec_.distill.balance ? earlier_->SampleEvenly(replayed, stream) : earlier_->Sample(replayed, stream);
     batch = {at::cat({batch.first, recall_ ? recall_(kept) : kept}), at::cat({batch.second, y})};
   }
   return batch;
@@ -127,7 +128,7 @@ std::vector<std::string> StudentMethod::SelectStudentFacts(bool detached_target,
 }
 
 Status StudentMethod::PretrainGenerator(std::int64_t step, Series& series) {
-  RETORT_ASSIGN_OR_RETURN(const double loss, source_->Pretrain(step, spec_.batch, *critic_, spec_.generator_lr));
+  RETORT_ASSIGN_OR_RETURN(const double loss, source_->Pretrain(step, spec_.batch, *critic_, spec_.generator.lr));
   return RecordLoss(loss, "train.generator_loss", gang_, series);
 }
 
@@ -139,7 +140,7 @@ at::Tensor StudentMethod::StudentLogits(const at::Tensor& images) const {
 Result<double> StudentMethod::TeachStudent(const StudentBatches& batches, double learning_rate, double temperature,
                                            const Expectation& expect) {
   double loss = 0;
-  for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
+  for (std::int64_t i = 0; i < spec_.distill.student_steps; ++i) {
     const auto [x, y] = batches.Rows(i);
     RETORT_ASSIGN_OR_RETURN(
         loss, learner_.Teach(OwnMinibatch(x, y, gang_), learning_rate, batches.Dropout(i), temperature, expect));

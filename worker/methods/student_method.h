@@ -38,7 +38,7 @@ class StudentBatches {
   // takes them as they are. `spec` and `earlier` outlive it.
   StudentBatches(const TrialSpec& spec, std::int64_t step, Batch fresh, const TransferSet* earlier, Recall recall = {});
 
-  // spec.student_batch rows for student step i, replay_fraction of them from `earlier`.
+  // spec.distill.student_batch rows for student step i, replay_fraction of them from `earlier`.
   [[nodiscard]] Batch Rows(std::int64_t i) const;
   [[nodiscard]] RngStream Dropout(std::int64_t i) const { return dropout_.Lane(static_cast<std::uint64_t>(i)); }
 
@@ -101,7 +101,7 @@ class StudentMethod : public Method {
   [[nodiscard]] Status PretrainGenerator(std::int64_t step, Series& series);
   // Without a graph.
   [[nodiscard]] at::Tensor StudentLogits(const at::Tensor& images) const;
-  // spec.student_steps steps of the student on `batches`. Returns this member's part of the last step's loss.
+  // spec.distill.student_steps steps of the student on `batches`. Returns this member's part of the last step's loss.
   [[nodiscard]] Result<double> TeachStudent(const StudentBatches& batches, double learning_rate, double temperature,
                                             const Expectation& expect = {});
   // Every 20 steps, on gang rank 0, where there are public examples.

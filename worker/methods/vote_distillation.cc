@@ -56,10 +56,10 @@ class VoteDistillation final : public Method {
         gallery_(std::min(kMaxGalleryImages, spec_.queries),
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {}
 
-  std::int64_t steps() const override { return releases_ + (spec_.refit ? 2 : 1) * spec_.label_steps; }
+  std::int64_t steps() const override { return releases_ + (spec_.labels.refit ? 2 : 1) * spec_.labels.label_steps; }
   std::string phase(std::int64_t step) const override {
     if (step < releases_) return "release";
-    return step < releases_ + spec_.label_steps ? "fit" : "refit";
+    return step < releases_ + spec_.labels.label_steps ? "fit" : "refit";
   }
   // No generator learns.
   std::vector<std::string> Facts() const override {
@@ -76,10 +76,10 @@ class VoteDistillation final : public Method {
 
   Status Step(std::int64_t step, Series& series) override {
     if (step < releases_) return Query(step);
-    const std::int64_t fit = step - releases_, within = fit % spec_.label_steps;
+    const std::int64_t fit = step - releases_, within = fit % spec_.labels.label_steps;
     if (fit == 0) RETORT_RETURN_IF_ERROR(SetTargetsFromVotes(series));
-    if (fit == spec_.label_steps) SetTargetsFromStudentAndVotes();
-    const bool asked_alone = fit < spec_.label_steps && spec_.neighbours == 0 && !drawn();
+    if (fit == spec_.labels.label_steps) SetTargetsFromStudentAndVotes();
+    const bool asked_alone = fit < spec_.labels.label_steps && spec_.labels.neighbours == 0 && !drawn();
     return training_.Fit(step, within, asked_alone ? spec_.queries : data_.public_split.size(), series);
   }
 
@@ -107,7 +107,8 @@ class VoteDistillation final : public Method {
   Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
     RETORT_ASSIGN_OR_RETURN(
         const release::Answers answers,
-        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
+        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.release.grain}),
+                                  gang_));
     if (book != nullptr) RememberUntil(step * rows_);
     return PayAndRelease(*mechanism_, answers, rows_, book);
   }
@@ -122,9 +123,10 @@ class VoteDistillation final : public Method {
   }
 
   at::Tensor Evidence(double* gap = nullptr) const {
-    const double estimate = EstimateVoteGap(histograms_, spec_.vote_noise, teacher_->members(), spec_.grain);
+    const double estimate =
+        EstimateVoteGap(histograms_, spec_.release.vote_noise, teacher_->members(), spec_.release.grain);
     if (gap != nullptr) *gap = estimate;
-    return ComputeVoteEvidence(histograms_, estimate, spec_.vote_noise, spec_.grain);
+    return ComputeVoteEvidence(histograms_, estimate, spec_.release.vote_noise, spec_.release.grain);
   }
 
   Status SetTargetsFromVotes(Series& series) {
@@ -134,9 +136,10 @@ class VoteDistillation final : public Method {
     if (drawn()) {
       RETORT_ASSIGN_OR_RETURN(
           const at::Tensor spread,
-          training_.RegressLabels(histograms_.to(at::kFloat), spec_.vote_noise * static_cast<double>(spec_.grain)));
+          training_.RegressLabels(histograms_.to(at::kFloat),
+                                  spec_.release.vote_noise * static_cast<double>(spec_.release.grain)));
       training_.SetTargets(spread);
-    } else if (spec_.neighbours > 0) {
+    } else if (spec_.labels.neighbours > 0) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor spread, training_.PropagateLabels(histograms_.to(at::kFloat)));
       training_.SetTargets(spread);
     } else {
@@ -158,7 +161,7 @@ class VoteDistillation final : public Method {
   }
 
   [[nodiscard]] bool drawn() const { return spec_.source == QuerySource::procedural; }
-  [[nodiscard]] bool ByClass() const { return spec_.vote_label == VoteLabel::argmax; }
+  [[nodiscard]] bool ByClass() const { return spec_.labels.vote_label == VoteLabel::argmax; }
   at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes); }
 
   const TrialSpec& spec_;
@@ -184,7 +187,7 @@ Status CheckQueries(const MethodInputs& inputs) {
     return UsageError("Votes on the private split would let its images leave: name another source.");
   }
   RETORT_CHECK(spec.source != QuerySource::generator);
-  if (spec.queries < 1 || spec.label_steps < 1) {
+  if (spec.queries < 1 || spec.labels.label_steps < 1) {
     return UsageError("Votes need queries >= 1 and label_steps >= 1.");
   }
   return {};
@@ -223,7 +226,7 @@ constexpr double kMemberAccuracy = 0.6;
 // The sound reading of a method of randomised responses.
 bool AnswersOverCandidates(const TrialSpec& spec) {
   const MethodTraits* method = FindMethod(spec.method);
-  return (method != nullptr && method->kind == TrialKind::response_student) || spec.branch == Branch::label;
+  return (method != nullptr && method->kind == TrialKind::response_student) || spec.release.branch == Branch::label;
 }
 
 // Asked in each step while queries are left; the last step may ask fewer.
@@ -245,7 +248,7 @@ class VoteGeneration final : public StudentMethod {
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "distill"; }
   // Improve takes a network and no teacher, and here no targets at all.
-  std::vector<std::string> Facts() const override { return SelectStudentFacts(spec_.detach, true); }
+  std::vector<std::string> Facts() const override { return SelectStudentFacts(spec_.release.detach, true); }
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
     source_->Register(state, "generator/");
@@ -261,16 +264,16 @@ class VoteGeneration final : public StudentMethod {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(images.detach(), batch, gang_));
       RETORT_RETURN_IF_ERROR(Query(step, all.narrow(0, 0, std::min(rows_, left))));
     }
-    const double decay = HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    const double decay = HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end);
     const auto at_step = static_cast<std::uint64_t>(step);
     const RngStream replay(spec_.seed, Purpose::replay, at_step), dropout(spec_.seed, Purpose::dropout, at_step);
     std::vector<double> losses = {0, 0};
-    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
+    for (std::int64_t i = 0; i < spec_.distill.student_steps; ++i) {
       const auto lane = static_cast<std::uint64_t>(i);
-      const auto [x, y] = spec_.balance ? transfer_.SampleEvenly(spec_.student_batch, replay.Lane(lane))
-                                        : transfer_.Sample(spec_.student_batch, replay.Lane(lane));
-      RETORT_ASSIGN_OR_RETURN(losses[0],
-                              learner_.Teach(OwnMinibatch(x, y, gang_), spec_.lr * decay, dropout.Lane(lane)));
+      const auto [x, y] = spec_.distill.balance ? transfer_.SampleEvenly(spec_.distill.student_batch, replay.Lane(lane))
+                                                : transfer_.Sample(spec_.distill.student_batch, replay.Lane(lane));
+      RETORT_ASSIGN_OR_RETURN(
+          losses[0], learner_.Teach(OwnMinibatch(x, y, gang_), spec_.optimization.lr * decay, dropout.Lane(lane)));
     }
     RETORT_ASSIGN_OR_RETURN(losses[1],
                             source_->Improve(step, images, batch, learner_.network(), {}, source_->RatesAt(decay)));
@@ -300,7 +303,7 @@ class VoteGeneration final : public StudentMethod {
 
   // Of methods that answer over candidates, the candidate with the most votes is taken for the teacher's class.
   at::Tensor ComputeTargets(const at::Tensor& images, const at::Tensor& released) const {
-    if (spec_.vote_label == VoteLabel::argmax) {
+    if (spec_.labels.vote_label == VoteLabel::argmax) {
       const at::NoGradGuard no_grad;
       return PickMostVoted(released, AnswersOverCandidates(spec_)
                                          ? ChooseCandidates(spec_, learner_.network().Forward(images).logits)
@@ -309,14 +312,15 @@ class VoteGeneration final : public StudentMethod {
     const auto classes = static_cast<double>(data_.classes);
     const double gap =
         static_cast<double>(teacher_->members()) * (kMemberAccuracy - (1 - kMemberAccuracy) / (classes - 1));
-    return at::softmax(ComputeVoteEvidence(released, gap, spec_.vote_noise, spec_.grain), 1);
+    return at::softmax(ComputeVoteEvidence(released, gap, spec_.release.vote_noise, spec_.release.grain), 1);
   }
 
   // Every member's networks vote; gang rank 0 adds the noise to the sum.
   Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
     RETORT_ASSIGN_OR_RETURN(
         const release::Answers answers,
-        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
+        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.release.grain}),
+                                  gang_));
     if (book != nullptr) RecallEarlierAnswers();
     return PayAndRelease(*mechanism_, answers, images.size(0), book);
   }

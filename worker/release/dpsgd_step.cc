@@ -82,8 +82,8 @@ Result<DpSgdStep> DpSgdStep::Create(const DpSgdSettings& settings, noise::NoiseK
 Result<DpSgdStep> DpSgdStep::FromSpec(const TrialSpec& spec, std::int64_t coordinates) {
   RETORT_CHECK(spec.data != nullptr);
   DpSgdSettings settings;
-  settings.norm_bound = spec.norm_bound;
-  settings.noise_multiplier = spec.noise_multiplier;
+  settings.norm_bound = spec.release.norm_bound;
+  settings.noise_multiplier = spec.release.noise_multiplier;
   settings.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
   settings.batch = spec.batch;
   settings.coordinates = coordinates;

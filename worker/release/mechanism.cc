@@ -41,12 +41,12 @@ GradientSettings MakeGradientSettings(const TrialSpec& spec, std::int64_t classe
   GradientSettings settings;
   static_cast<GradientRule&>(settings) = RuleOf(spec);
   settings.reading = spec.reading;
-  settings.sigma = spec.sigma;
+  settings.sigma = spec.release.sigma;
   settings.batch = spec.batch;
   settings.classes = classes;
-  settings.detach = spec.detach;
+  settings.detach = spec.release.detach;
   settings.noise_by_row = NoiseByRow(spec);
-  settings.teacher_drives_generator = spec.discriminator == Discriminator::teacher;
+  settings.teacher_drives_generator = spec.generator.discriminator == Discriminator::teacher;
   return settings;
 }
 
@@ -55,13 +55,13 @@ GradientSettings MakeGradientSettings(const TrialSpec& spec, std::int64_t classe
 MemberGradientSettings MakeMemberSettings(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
   MemberGradientSettings settings;
   settings.rule = RuleOf(spec);
-  settings.sigma = spec.sigma;
+  settings.sigma = spec.release.sigma;
   settings.batch = spec.batch;
   settings.classes = classes;
   settings.members = members;
   const bool federated = spec.method == "feddpsd";
-  settings.each_draws = federated && spec.trust == Trust::untrusted;
-  settings.trusted_server = federated && spec.trust == Trust::trusted;
+  settings.each_draws = federated && spec.release.trust == Trust::untrusted;
+  settings.trusted_server = federated && spec.release.trust == Trust::trusted;
   return settings;
 }
 

@@ -19,7 +19,7 @@ struct VoteSettings {
 
 // The settings that the trial's keys ask for.
 [[nodiscard]] inline VoteSettings VoteSettingsFor(const TrialSpec& spec, std::int64_t classes) {
-  return {.scale = spec.vote_noise, .classes = classes, .grain = spec.grain};
+  return {.scale = spec.release.vote_noise, .classes = classes, .grain = spec.release.grain};
 }
 
 // Answers are remembered by the exact bytes of the query row: the same bytes never get fresh noise.

@@ -111,18 +111,18 @@ Decoupled Decouple(const at::Tensor& logits, const at::Tensor& target) {
 
 GradientRule RuleOf(const TrialSpec& spec) {
   GradientRule rule;
-  rule.loss = spec.loss;
-  rule.alpha = spec.dkd_alpha;
-  rule.beta = spec.dkd_beta;
-  rule.temperature = spec.temperature;
-  rule.top_k = spec.top_k;
-  rule.normalization = spec.normalization;
-  rule.norm_bound = spec.norm_bound;
-  rule.floor = spec.normalization_floor;
+  rule.loss = spec.distill.loss;
+  rule.alpha = spec.distill.dkd_alpha;
+  rule.beta = spec.distill.dkd_beta;
+  rule.temperature = spec.distill.temperature;
+  rule.top_k = spec.release.top_k;
+  rule.normalization = spec.release.normalization;
+  rule.norm_bound = spec.release.norm_bound;
+  rule.floor = spec.release.normalization_floor;
   return rule;
 }
 
-MemberRule MemberRuleFor(const TrialSpec& spec) { return {RuleOf(spec), spec.sigma}; }
+MemberRule MemberRuleFor(const TrialSpec& spec) { return {RuleOf(spec), spec.release.sigma}; }
 
 at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
                                 const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {

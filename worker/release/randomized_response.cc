@@ -64,16 +64,17 @@ std::uint64_t LeaveThreshold(double epsilon0, std::int64_t candidates) {
 
 ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
   ResponseSettings settings;
-  settings.epsilon0 = spec.epsilon0;
+  settings.epsilon0 = spec.release.epsilon0;
   settings.classes = classes;
   settings.batch = spec.batch;
   if (spec.reading == Reading::printed) {
     if (spec.method == "dp-dfd") settings.form = ResponseForm::soft;
     if (spec.method == "dpsd-label") settings.form = ResponseForm::every_class;
   }
-  settings.candidates = spec.threshold > 0 ? 0 : spec.top_k;
+  settings.candidates = spec.release.threshold > 0 ? 0 : spec.release.top_k;
   settings.members = members;
-  settings.generator_touched_teacher = spec.discriminator == Discriminator::teacher || spec.pretrain_steps > 0;
+  settings.generator_touched_teacher =
+      spec.generator.discriminator == Discriminator::teacher || spec.generator.pretrain_steps > 0;
   return settings;
 }
 

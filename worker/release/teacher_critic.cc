@@ -118,8 +118,8 @@ Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherMode
   if (teacher.members() > 1 && !raw) {
     return UsageError("An ensemble is no discriminator: set discriminator = \"student\" and pretrain_steps = 0.");
   }
-  CriticWeights weights{spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics,
-                        spec.adversarial};
+  CriticWeights weights{spec.generator.one_hot, spec.generator.information_entropy, spec.generator.activation_norm,
+                        spec.generator.bn_statistics, spec.generator.adversarial};
   const at::NoGradGuard no_grad;
   if (raw && teacher.ForwardWithInternals(image).norms.empty()) weights.bn_statistics = 0;
   return Create(teacher, image, weights,

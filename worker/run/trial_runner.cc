@@ -132,7 +132,7 @@ class TrialRun {
 
   MaybeFailure OpenStore() {
     auto store = storage::CheckpointStore::Open(env_, order_.start.trial_directory, order_.attempt.number,
-                                                static_cast<std::size_t>(spec_.checkpoint_keep));
+                                                static_cast<std::size_t>(spec_.execution.checkpoint_keep));
     if (!store.ok()) return ToFailure(store.status(), FailureKind::disk);
     store_ = std::move(store).value();
     ledger_ = std::make_unique<LedgerView>(host_, *store_, order_.attempt, order_.generation, spec_.data->digest);
@@ -193,7 +193,7 @@ class TrialRun {
     }
     ledger_->CountLedgerCharges(order_.start.charged);
     // A part of the private labels is charged by itself.
-    const std::int64_t block = FindKind(spec_) == TrialKind::label_student ? 1 : spec_.reserve_block;
+    const std::int64_t block = FindKind(spec_) == TrialKind::label_student ? 1 : spec_.execution.reserve_block;
     book_ = std::make_unique<release::ChargeBook>(ledger_.get(), block, ledger_->DrawsLeft(spec_));
     tape_->UseChargeBook(*book_);
     if (const Status charged = ledger_->ChargeMissingDraws(order_.start.charged, host_); !charged.ok())
@@ -232,8 +232,9 @@ class TrialRun {
 
   // After step `next_`.
   bool CommitDue() const {
-    if (spec_.checkpoint_steps > 0 && next_ + 1 - committed_step_ >= spec_.checkpoint_steps) return true;
-    return SecondsSince(committed_) >= spec_.checkpoint_seconds;
+    if (spec_.execution.checkpoint_steps > 0 && next_ + 1 - committed_step_ >= spec_.execution.checkpoint_steps)
+      return true;
+    return SecondsSince(committed_) >= spec_.execution.checkpoint_seconds;
   }
 
   // Gang rank 0 measures; all stop together.
@@ -316,7 +317,7 @@ class TrialRun {
   }
 
   MaybeFailure AddMetrics() {
-    if (spec_.stop_metric != StopMetric::none) {
+    if (spec_.stop.metric != StopMetric::none) {
       outcome_.metrics.emplace_back("stop.step", static_cast<double>(stopped_at_ > 0 ? stopped_at_ : method_->steps()));
     }
     const Result<Series> own = ComputeTrialMetrics(spec_, inputs_.data, outcome_);

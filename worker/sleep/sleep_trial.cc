@@ -99,7 +99,7 @@ class SleepRun {
       RETORT_RETURN_IF_ERROR(SleepUntil(until));
       chain_ = Link(chain_, spec_.seed, next_);
       RETORT_RETURN_IF_ERROR(Report());
-      if (Since(committed_) < spec_.checkpoint_seconds || next_ + 1 == spec_.steps) continue;
+      if (Since(committed_) < spec_.execution.checkpoint_seconds || next_ + 1 == spec_.steps) continue;
       RETORT_RETURN_IF_ERROR(Commit(next_ + 1));
     }
     return {};

@@ -28,8 +28,8 @@ struct TrialOrder {
 // The least seconds between two reports of progress. A trial that may share its device is measured by its reports; one
 // with a deadline is ended when none comes for so long, whatever the machine does meanwhile.
 [[nodiscard]] inline double ReportSeconds(const TrialSpec& spec) {
-  const double usual = spec.pack == PackMode::automatic ? 0.1 : 0.5;
-  return spec.deadline_seconds > 0 ? std::min(usual, spec.deadline_seconds / 4) : usual;
+  const double usual = spec.execution.pack == PackMode::automatic ? 0.1 : 0.5;
+  return spec.execution.deadline_seconds > 0 ? std::min(usual, spec.execution.deadline_seconds / 4) : usual;
 }
 
 // Reserve (inherited) blocks until the ledger has answered. Error: refused with the ledger's reason;

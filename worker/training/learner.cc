@@ -30,9 +30,9 @@ std::variant<Adam, Sgd> MakeOptimiser(const ParameterArena& parameters, const Le
 
 LearnerSettings MakeLearnerSettings(const TrialSpec& spec) {
   LearnerSettings settings;
-  settings.optimizer = spec.optimizer;
-  settings.adam.weight_decay = spec.weight_decay;
-  settings.sgd = {spec.momentum, spec.weight_decay};
+  settings.optimizer = spec.optimization.optimizer;
+  settings.adam.weight_decay = spec.optimization.weight_decay;
+  settings.sgd = {spec.optimization.momentum, spec.optimization.weight_decay};
   settings.precision = spec.precision;
   return settings;
 }
@@ -95,15 +95,15 @@ Status Learner::Apply(std::int64_t own_rows, std::int64_t rows, double learning_
 }
 
 double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps) {
-  switch (spec.schedule) {
+  switch (spec.optimization.schedule) {
     case Schedule::cosine:
-      return spec.lr * HoldThenCosine(step, steps, spec.lr_hold, spec.lr_end);
+      return spec.optimization.lr * HoldThenCosine(step, steps, spec.optimization.lr_hold, spec.optimization.lr_end);
     case Schedule::step:
-      return spec.lr * StepDown(step, steps, spec.lr_drops);
+      return spec.optimization.lr * StepDown(step, steps, spec.optimization.lr_drops);
     case Schedule::linear:
       break;
   }
-  return spec.lr * HoldThenLinear(step, steps, spec.lr_hold, spec.lr_end);
+  return spec.optimization.lr * HoldThenLinear(step, steps, spec.optimization.lr_hold, spec.optimization.lr_end);
 }
 
 at::Tensor Learner::TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks) {

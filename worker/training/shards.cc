@@ -22,7 +22,7 @@ std::vector<std::int64_t> CopyLabels(const Examples& examples) {
 
 }  // namespace
 
-bool IsPartitionedByIndex(const TrialSpec& ensemble) { return ensemble.partition == Partition::shards; }
+bool IsPartitionedByIndex(const TrialSpec& ensemble) { return ensemble.shards.partition == Partition::shards; }
 
 Result<Shards> AssignShards(const TrialSpec& ensemble, const Dataset& data) {
   const std::int64_t examples = data.train.size(), members = ensemble.members;
@@ -35,9 +35,10 @@ Result<Shards> AssignShards(const TrialSpec& ensemble, const Dataset& data) {
   if (IsPartitionedByIndex(ensemble)) {
     for (const at::Tensor& shard : DisjointShards(examples, members).unbind()) shards.push_back(shard.clone());
   } else {
-    RETORT_ASSIGN_OR_RETURN(const storage::Clients clients,
-                            storage::BalancedClients(CopyLabels(data.train), data.classes, members,
-                                                     ensemble.dirichlet_alpha, ensemble.seed, kMinDirichletExamples));
+    RETORT_ASSIGN_OR_RETURN(
+        const storage::Clients clients,
+        storage::BalancedClients(CopyLabels(data.train), data.classes, members, ensemble.shards.dirichlet_alpha,
+                                 ensemble.seed, kMinDirichletExamples));
     for (const std::vector<std::int64_t>& client : clients) shards.push_back(at::tensor(client, at::kLong));
   }
   RETORT_RETURN_IF_ERROR(CheckDisjoint(at::cat(shards), examples));

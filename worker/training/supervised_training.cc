@@ -17,9 +17,9 @@ namespace {
 constexpr int kCropBorder = 4;  // pixels, usual for 32x32 pictures
 
 AugmentationKind ChooseAugmentation(const TrialSpec& spec) {
-  switch (spec.augment) {
+  switch (spec.inputs.augment) {
     case Augment::shift:
-      return spec.shift == 0 ? AugmentationKind::none : AugmentationKind::shift;
+      return spec.inputs.shift == 0 ? AugmentationKind::none : AugmentationKind::shift;
     case Augment::crop_flip:
       return AugmentationKind::crop_flip;
     case Augment::random_resized_crop:
@@ -42,7 +42,7 @@ Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale
   Augmentation augmentation;
   augmentation.kind = ChooseAugmentation(spec);
   if (augmentation.kind == AugmentationKind::none) return examples.Batch(rows);
-  augmentation.reach = augmentation.kind == AugmentationKind::crop_flip ? kCropBorder : spec.shift;
+  augmentation.reach = augmentation.kind == AugmentationKind::crop_flip ? kCropBorder : spec.inputs.shift;
   augmentation.scale = scale;
   return AugmentedBatch(examples, rows, augmentation, seed.value_or(spec.seed), static_cast<std::uint64_t>(step),
                         places);

@@ -17,7 +17,7 @@
 
 namespace retort::worker {
 
-// Rows `rows` (i64 [k]) of `examples`, normalised by `scale`, augmented by spec.augment and spec.shift:
+// Rows `rows` (i64 [k]) of `examples`, normalised by `scale`, augmented by spec.inputs.augment and spec.inputs.shift:
 // f32 [k, C, H, W]. `places`: theirs in the whole batch of `step`, so that a gang's members see what one alone would
 // (AugmentedBatch). `seed`: the trial's where there is none. Error: that of decoding a picture.
 [[nodiscard]] Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale,

@@ -244,7 +244,7 @@ class Chaos {
   [[nodiscard]] double LongestDeadline() const {
     double longest = 0;
     for (const TrialView& trial : undisturbed_.trials) {
-      const double deadline = trial.spec.deadline_seconds;
+      const double deadline = trial.spec.execution.deadline_seconds;
       if (deadline == 0 || deadline > kLongestDeadline) return 0;
       longest = std::max(longest, deadline);
     }

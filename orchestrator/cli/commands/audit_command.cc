@@ -137,7 +137,7 @@ const TrialView* FindTeacher(const ResultsView& view, const TrialView& trial) {
 std::vector<privacy::Claim> AlarmClaims(const PrivacyCharges& charges, const ResultsView& view,
                                         const TrialView& trial) {
   TrialSpec spec = trial.spec;
-  spec.delta = privacy::kAlarmDelta;
+  spec.privacy.delta = privacy::kAlarmDelta;
   privacy::ClaimContext context;
   context.spec = &spec;
   if (const TrialView* teacher = FindTeacher(view, trial))

@@ -30,7 +30,7 @@ std::vector<const TrialView*> QueuedBefore(const ResultsView& view, const TrialV
   bool passed = false;
   for (const TrialView& other : view.trials) {
     passed = passed || &other == &trial;
-    const int more = other.spec.priority - trial.spec.priority;
+    const int more = other.spec.execution.priority - trial.spec.execution.priority;
     if (other.state == TrialState::queued && &other != &trial && (more > 0 || (more == 0 && !passed)))
       ahead.push_back(&other);
   }
@@ -176,7 +176,7 @@ void ExplainDevices(const ResultsView& view, const TrialView& trial, double now,
   }
   if (const std::optional<double> age = ComputeStaleness(view, now))
     out.sentences.push_back(fmt::format("The run has written nothing for {}: this is as old.", DurationText(*age)));
-  if (trial.spec.pack == PackMode::automatic && wanted == 1)
+  if (trial.spec.execution.pack == PackMode::automatic && wanted == 1)
     for (const std::string& measured : view.packed) out.sentences.push_back("Sharing a device: " + measured + ".");
   out.next = "More devices or a larger --slots start it sooner";
   out.next += ahead.empty() ? "." : "; so does a larger `priority`.";

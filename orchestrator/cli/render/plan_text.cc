@@ -151,9 +151,9 @@ std::string PrivacyText(const PlanReport& report, std::size_t width) {
 std::string RetriesText(const PlanReport& report, std::size_t width) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = -1;
   for (const PlannedTrial& trial : report.trials) {
-    if (trial.spec->calibrate == Calibrate::none) continue;
-    least = std::min(least, trial.spec->retries);
-    most = std::max(most, trial.spec->retries);
+    if (trial.spec->privacy.calibrate == Calibrate::none) continue;
+    least = std::min(least, trial.spec->execution.retries);
+    most = std::max(most, trial.spec->execution.retries);
   }
   if (most < 0) return "";
   const std::string room = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);

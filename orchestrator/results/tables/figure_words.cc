@@ -67,9 +67,9 @@ std::vector<EpsilonTarget> FindTargets(const FigureData& data, const ResultTable
   for (const TableCell& cell : table.cells) {
     if (cell.trials.empty()) continue;
     const TrialSpec& spec = *specs.at(cell.trials.front());
-    if (spec.epsilon <= 0) continue;
-    EpsilonTarget target{KeyText(spec, "claim"), ShortNumber(spec.delta), true};
-    target.proven = cell.summary.n == 0 || Proves(cell.claims, target.claim, spec.epsilon);
+    if (spec.privacy.epsilon <= 0) continue;
+    EpsilonTarget target{KeyText(spec, "claim"), ShortNumber(spec.privacy.delta), true};
+    target.proven = cell.summary.n == 0 || Proves(cell.claims, target.claim, spec.privacy.epsilon);
     const auto known = std::find_if(targets.begin(), targets.end(), [&target](const EpsilonTarget& other) {
       return other.claim == target.claim && other.delta == target.delta;
     });
@@ -108,7 +108,7 @@ std::string DescribeValue(const FigureData& data, const std::string& key, const 
   if (key == "epsilon") {
     std::string words = "ε = " + value;
     if (trial == nullptr) return words + " as the paper claims it";
-    const EpsilonTarget asked{KeyText(*trial, "claim"), ShortNumber(trial->delta), true};
+    const EpsilonTarget asked{KeyText(*trial, "claim"), ShortNumber(trial->privacy.delta), true};
     for (const EpsilonTarget& target : data.epsilons)
       if (target.claim == asked.claim && target.delta == asked.delta) return words + " (" + TargetWords(target) + ")";
     return words;
@@ -127,9 +127,9 @@ std::string SeriesLabel(const FigureData& data, const std::vector<bool>& varying
     if (!words.empty()) label += (label.empty() ? "" : ", ") + words;
   }
   // Lines that mean different things by one axis say what.
-  if (trial != nullptr && data.spec.x == "epsilon" && data.epsilons.size() > 1 && trial->epsilon > 0)
+  if (trial != nullptr && data.spec.x == "epsilon" && data.epsilons.size() > 1 && trial->privacy.epsilon > 0)
     for (const EpsilonTarget& target : data.epsilons)
-      if (target.claim == KeyText(*trial, "claim") && target.delta == ShortNumber(trial->delta))
+      if (target.claim == KeyText(*trial, "claim") && target.delta == ShortNumber(trial->privacy.delta))
         label += " [ε: " + TargetWords(target) + "]";
   return label;
 }

@@ -135,7 +135,7 @@ std::optional<double> PublishedJoiner::ComputeFormulaEpsilon(const TrialSpec& sp
 }
 
 bool PublishedJoiner::EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, double epsilon) {
-  if (spec.epsilon > 0) return SameNumber(spec.epsilon, epsilon, 1e-9);
+  if (spec.privacy.epsilon > 0) return SameNumber(spec.privacy.epsilon, epsilon, 1e-9);
   if (spec.role == Role::teacher) return false;
   if (const std::optional<double> answer = NumberIn(SpecField(spec, "epsilon0").value_or("")); answer && *answer > 0)
     return SameNumber(*answer, epsilon, 1e-9);

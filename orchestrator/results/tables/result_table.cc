@@ -88,7 +88,7 @@ void PutJoin(const Join& join, const TrialSpec& spec, Line& line) {
   line.published = join.value->value;
   line.source = *join.value;
   if (!join.value->note.empty()) line.notes.push_back(FormatPublishedNote(*join.value));
-  if (!join.value->epsilon && spec.role == Role::student && spec.epsilon > 0)
+  if (!join.value->epsilon && spec.role == Role::student && spec.privacy.epsilon > 0)
     line.notes.push_back(join.value->paper + "/" + join.value->table + ": no ε is stated for this value");
 }
 
@@ -107,7 +107,7 @@ TableCell MakeCell(const Gathered& gathered, const TableSpec& table) {
   cell.trials = ListIds(gathered);
   cell.working = first.reading == Reading::working && FindKind(first) != TrialKind::dpsgd_student;
   cell.data = first.data ? first.data->name : "";
-  cell.epsilon = first.epsilon;
+  cell.epsilon = first.privacy.epsilon;
   cell.test = ComputeTestInterval(gathered, cell.summary, table.metric);
   return cell;
 }
@@ -187,7 +187,7 @@ std::vector<std::string> ListWarnings(const TrialPointers& trials) {
     const bool claims_delta = spec->role == Role::student || FindKind(*spec) == TrialKind::dpsgd_teacher;
     if (!spec->data || !claims_delta) continue;
     privacy::Claim claim;
-    claim.delta = spec->delta;
+    claim.delta = spec->privacy.delta;
     std::string warning = privacy::DeltaWarning(claim, spec->data->PrivateExamples());
     if (warning.empty()) continue;
     warning = "data set " + spec->data->name + ": " + warning;

@@ -69,7 +69,7 @@ class TinyTrials {
     spec.method = method;
     spec.epochs = 3;
     spec.batch = 40;
-    spec.shift = 1;
+    spec.inputs.shift = 1;
     if (method == "bn-cnn") {
       spec.method = "plain";
       spec.network = "bn-cnn";
@@ -79,14 +79,14 @@ class TinyTrials {
       spec.network = "logistic";
       spec.members = 6;
       spec.epochs = 6;
-      spec.lr = 0.05;
+      spec.optimization.lr = 0.05;
     }
     if (method == "dpsgd") DpSgd(spec);
     if (method == "ridge") {
       spec.method = "ensemble";
       spec.network = "hog-linear";
       spec.members = 6;
-      spec.ridge = 0.3;
+      spec.shards.ridge = 0.3;
     }
     return spec;
   }
@@ -96,13 +96,13 @@ class TinyTrials {
     spec.reading = reading;
     spec.steps = 6;
     spec.batch = 24;
-    spec.replay = 3;
-    spec.student_steps = 3;
-    spec.student_batch = 16;
-    spec.latent = 8;
-    spec.generator_width = 4;
-    spec.sigma = 4;
-    spec.reserve_block = 2;
+    spec.distill.replay = 3;
+    spec.distill.student_steps = 3;
+    spec.distill.student_batch = 16;
+    spec.generator.latent = 8;
+    spec.generator.width = 4;
+    spec.release.sigma = 4;
+    spec.execution.reserve_block = 2;
     return spec;
   }
 
@@ -110,15 +110,15 @@ class TinyTrials {
   [[nodiscard]] TrialSpec ResponseStudent(const std::string& method, Reading reading) const {
     TrialSpec spec = Student(reading);
     spec.method = method;
-    spec.branch = method == "feddpsd" ? Branch::label : Branch::data;
-    spec.epsilon0 = 2;
+    spec.release.branch = method == "feddpsd" ? Branch::label : Branch::data;
+    spec.release.epsilon0 = 2;
     if (method == "dp-dfd") {
-      spec.discriminator = Discriminator::teacher;
-      spec.pretrain_steps = 2;
-      spec.activation_norm = 0;
+      spec.generator.discriminator = Discriminator::teacher;
+      spec.generator.pretrain_steps = 2;
+      spec.generator.activation_norm = 0;
     } else {
-      spec.top_k = 2;
-      spec.response_loss = reading == Reading::working ? ResponseLoss::likelihood : ResponseLoss::label;
+      spec.release.top_k = 2;
+      spec.labels.response_loss = reading == Reading::working ? ResponseLoss::likelihood : ResponseLoss::label;
     }
     return spec;
   }
@@ -127,10 +127,10 @@ class TinyTrials {
     TrialSpec spec = Student(Reading::sound);
     spec.source = source;
     spec.queries = 30;
-    spec.vote_noise = 1.5;
-    spec.label_steps = 4;
+    spec.release.vote_noise = 1.5;
+    spec.labels.label_steps = 4;
     spec.batch = 12;
-    spec.shift = 1;
+    spec.inputs.shift = 1;
     return spec;
   }
 
@@ -138,9 +138,9 @@ class TinyTrials {
   [[nodiscard]] TrialSpec LabelledStudent() const {
     TrialSpec spec = Student(Reading::sound);
     spec.source = QuerySource::public_split;
-    spec.label_steps = 4;
+    spec.labels.label_steps = 4;
     spec.batch = 12;
-    spec.shift = 1;
+    spec.inputs.shift = 1;
     return spec;
   }
 
@@ -149,9 +149,9 @@ class TinyTrials {
     TrialSpec spec = LabelledStudent();
     spec.method = "dp-spectral";
     spec.reading = Reading::working;
-    spec.neighbours = 4;
-    spec.eigenvectors = 6;
-    spec.noise_multiplier = 2;
+    spec.labels.neighbours = 4;
+    spec.labels.eigenvectors = 6;
+    spec.release.noise_multiplier = 2;
     return spec;
   }
 
@@ -162,15 +162,15 @@ class TinyTrials {
     spec.reading = reading;
     spec.source = QuerySource::public_split;
     spec.network = "datalens-x0.125";
-    spec.sigma = 4;
-    spec.temperature = 3;
+    spec.release.sigma = 4;
+    spec.distill.temperature = 3;
     spec.batch = 8;
-    spec.student_batch = 20;
-    spec.hint_epochs = 2;
-    spec.auxiliary_epochs = spec.warm_epochs = 1;
+    spec.distill.student_batch = 20;
+    spec.rona.hint_epochs = 2;
+    spec.rona.auxiliary_epochs = spec.rona.warm_epochs = 1;
     spec.rounds = 2;
-    spec.distill_epochs = spec.self_epochs = 2;
-    spec.reserve_block = 2;
+    spec.rona.distill_epochs = spec.rona.self_epochs = 2;
+    spec.execution.reserve_block = 2;
     return spec;
   }
 
@@ -178,8 +178,8 @@ class TinyTrials {
   [[nodiscard]] TrialSpec RonaVoteStudent() const {
     TrialSpec spec = RonaStudent(Reading::sound);
     spec.queries = 30;
-    spec.vote_noise = 1.5;
-    spec.hint_epochs = 0;
+    spec.release.vote_noise = 1.5;
+    spec.rona.hint_epochs = 0;
     return spec;
   }
 
@@ -197,17 +197,17 @@ class TinyTrials {
     spec.method = "dp-gd";
     spec.network = "hog-linear";
     spec.batch = 120;
-    spec.lr = 4;
+    spec.optimization.lr = 4;
     return spec;
   }
 
   [[nodiscard]] TrialSpec DenseStudent() const {
     TrialSpec spec = Student(Reading::working);
     spec.method = "dense";
-    spec.temperature = 20;
-    spec.activation_norm = 0;
-    spec.adversarial = 1;
-    spec.generator_steps = 3;
+    spec.distill.temperature = 20;
+    spec.generator.activation_norm = 0;
+    spec.generator.adversarial = 1;
+    spec.generator.steps = 3;
     return spec;
   }
 
@@ -219,17 +219,17 @@ class TinyTrials {
     spec.network = "datalens-x0.125";
     spec.epochs = 2;
     spec.batch = 24;
-    spec.epsilon0 = 2;
-    spec.shift = 1;
+    spec.release.epsilon0 = 2;
+    spec.inputs.shift = 1;
     spec.steps = 5;
-    spec.student_batch = 16;
-    spec.latent = 3;
-    spec.generator_width = 4;
-    spec.random_features = 40;
-    spec.synthetic = 50;
-    spec.noise_multiplier = 2;
+    spec.distill.student_batch = 16;
+    spec.generator.latent = 3;
+    spec.generator.width = 4;
+    spec.merf.random_features = 40;
+    spec.merf.synthetic = 50;
+    spec.release.noise_multiplier = 2;
     spec.rounds = 2;
-    spec.clients = 3;
+    spec.shards.clients = 3;
     return spec;
   }
 
@@ -280,27 +280,27 @@ class TinyTrials {
     spec.seed = 5;
     spec.noise = NoiseMode::seeded;
     spec.threads = 1;
-    spec.checkpoint_seconds = 1e6;
+    spec.execution.checkpoint_seconds = 1e6;
     return spec;
   }
   static void Networks(TrialSpec& spec) {
-    if (spec.method == "dirichlet") spec.partition = Partition::dirichlet;
+    if (spec.method == "dirichlet") spec.shards.partition = Partition::dirichlet;
     spec.method = "ensemble";
     spec.network = "datalens-x0.125";
     spec.members = 3;
-    spec.dirichlet_alpha = 2;
+    spec.shards.dirichlet_alpha = 2;
     spec.batch = 16;
-    spec.lr = 5e-3;
+    spec.optimization.lr = 5e-3;
   }
   static void DpSgd(TrialSpec& spec) {
     spec.network = "tanh-cnn";
     spec.steps = 6;
     spec.batch = 40;
-    spec.lr = 0.5;
-    spec.norm_bound = 0.1;
-    spec.noise_multiplier = 1.5;
-    spec.shift = 0;
-    spec.reserve_block = 2;
+    spec.optimization.lr = 0.5;
+    spec.release.norm_bound = 0.1;
+    spec.release.noise_multiplier = 1.5;
+    spec.inputs.shift = 0;
+    spec.execution.reserve_block = 2;
   }
 
   testing::TemporaryDirectory folder_{testing::Place::memory};

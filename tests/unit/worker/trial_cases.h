@@ -24,17 +24,17 @@ inline const TrialCase kTrialCases[] = {
        TrialSpec spec = t.DpSgdStudent();
        spec.network = "datalens-x0.125";
        spec.activation = Activation::tanh;
-       spec.clipping = Clipping::per_layer;
+       spec.release.clipping = Clipping::per_layer;
        return spec;
      },
      ""},
     {"DpSgdAveragedOverCopies",
      [](const TinyTrials& t) {
        TrialSpec spec = t.DpSgdStudent();
-       spec.augment = Augment::elastic;
-       spec.shift = 1;
-       spec.augment_multiplicity = 3;
-       spec.averaging = 0.9;
+       spec.inputs.augment = Augment::elastic;
+       spec.inputs.shift = 1;
+       spec.release.augment_multiplicity = 3;
+       spec.optimization.averaging = 0.9;
        return spec;
      },
      ""},
@@ -51,7 +51,7 @@ inline const TrialCase kTrialCases[] = {
      [](const TinyTrials& t) {
        TrialSpec spec = t.Student(Reading::working);
        spec.source = QuerySource::procedural;
-       spec.balance = true;
+       spec.distill.balance = true;
        return spec;
      },
      "plain"},
@@ -59,7 +59,7 @@ inline const TrialCase kTrialCases[] = {
      [](const TinyTrials& t) {
        TrialSpec spec = t.Student(Reading::sound);
        spec.source = QuerySource::procedural;
-       spec.pictures = Pictures::natural;
+       spec.inputs.pictures = Pictures::natural;
        return spec;
      },
      "dpsgd"},
@@ -67,14 +67,14 @@ inline const TrialCase kTrialCases[] = {
      [](const TinyTrials& t) {
        TrialSpec spec = t.Student(Reading::sound);
        spec.source = QuerySource::public_mixes;
-       spec.augment = Augment::crop_flip;
+       spec.inputs.augment = Augment::crop_flip;
        return spec;
      },
      "dpsgd"},
     {"VotesOnProceduralQueries",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::procedural);
-       spec.augment = Augment::elastic;
+       spec.inputs.augment = Augment::elastic;
        return spec;
      },
      "ensemble"},
@@ -82,14 +82,14 @@ inline const TrialCase kTrialCases[] = {
     {"PrivateTeacherOnPublicNeighbours",
      [](const TinyTrials& t) {
        TrialSpec spec = t.LabelledStudent();
-       spec.neighbours = 3;
+       spec.labels.neighbours = 3;
        return spec;
      },
      "dpsgd"},
     {"VotesSpreadOverPublic",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::public_split);
-       spec.neighbours = 3;
+       spec.labels.neighbours = 3;
        return spec;
      },
      "ensemble"},
@@ -97,7 +97,7 @@ inline const TrialCase kTrialCases[] = {
     {"ProbabilitiesOnPublic",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::public_split);
-       spec.grain = 8;
+       spec.release.grain = 8;
        return spec;
      },
      "ensemble"},
@@ -106,15 +106,15 @@ inline const TrialCase kTrialCases[] = {
        TrialSpec spec = t.VoteStudent(QuerySource::public_split);
        spec.method = "pate";
        spec.reading = Reading::working;
-       spec.vote_label = VoteLabel::argmax;
-       spec.refit = false;
+       spec.labels.vote_label = VoteLabel::argmax;
+       spec.labels.refit = false;
        return spec;
      },
      "ensemble"},
     {"VotesByClassOnPublic",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::public_split);
-       spec.vote_label = VoteLabel::argmax;
+       spec.labels.vote_label = VoteLabel::argmax;
        return spec;
      },
      "ensemble"},
@@ -148,8 +148,8 @@ inline const TrialCase kTrialCases[] = {
      [](const TinyTrials& t) {
        TrialSpec spec = t.Student(Reading::working);
        spec.method = "dpsd-data";
-       spec.top_k = 2;
-       spec.latent_lr = 0.05;
+       spec.release.top_k = 2;
+       spec.generator.latent_lr = 0.05;
        return spec;
      },
      "plain"},
@@ -157,8 +157,8 @@ inline const TrialCase kTrialCases[] = {
      [](const TinyTrials& t) {
        TrialSpec spec = t.Student(Reading::working);
        spec.method = "dpsd-t";
-       spec.discriminator = Discriminator::teacher;
-       spec.pretrain_steps = 3;
+       spec.generator.discriminator = Discriminator::teacher;
+       spec.generator.pretrain_steps = 3;
        return spec;
      },
      "plain"},
@@ -174,15 +174,15 @@ inline const TrialCase kTrialCases[] = {
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::generator);
        spec.method = "dpsd-label";
-       spec.vote_label = VoteLabel::argmax;
-       spec.top_k = 2;
+       spec.labels.vote_label = VoteLabel::argmax;
+       spec.release.top_k = 2;
        return spec;
      },
      "ensemble"},
     {"DpDfd",
      [](const TinyTrials& t) {
        TrialSpec spec = t.ResponseStudent("dp-dfd", Reading::working);
-       spec.bn_statistics = 10;
+       spec.generator.bn_statistics = 10;
        return spec;
      },
      "bn-cnn"},
@@ -210,7 +210,7 @@ inline const TrialCase kLoneTrialCases[] = {
     {"DenseOfNetworks",
      [](const TinyTrials& t) {
        TrialSpec spec = t.DenseStudent();
-       spec.replay = 0;
+       spec.distill.replay = 0;
        return spec;
      },
      "networks"},

@@ -209,29 +209,32 @@ TrialSpec DrawnTrial(Dice& dice) {
   TrialSpec spec = dice.OneIn(3)   ? VoteStudent()
                    : dice.OneIn(2) ? DpSgd(Role::student)
                                    : GradientStudent(dice.OneIn(2) ? Reading::working : Reading::printed);
-  spec.sigma = positive();
-  spec.norm_bound = positive();
-  spec.noise_multiplier = positive();
-  spec.vote_noise = positive();
-  spec.delta = dice.OneIn(8) ? dice.Outside(ParameterRange::probability) : dice.Inside(ParameterRange::probability);
-  spec.epsilon = positive();
+  spec.release.sigma = positive();
+  spec.release.norm_bound = positive();
+  spec.release.noise_multiplier = positive();
+  spec.release.vote_noise = positive();
+  spec.privacy.delta =
+      dice.OneIn(8) ? dice.Outside(ParameterRange::probability) : dice.Inside(ParameterRange::probability);
+  spec.privacy.epsilon = positive();
   spec.steps = count();
   spec.queries = count();
   if (dice.OneIn(2)) spec.batch = count();
-  spec.retries = dice.OneIn(4) ? 1000 : 0;
-  spec.reserve_block = dice.OneIn(4) ? 1'000'000'000 : 64;
+  spec.execution.retries = dice.OneIn(4) ? 1000 : 0;
+  spec.execution.reserve_block = dice.OneIn(4) ? 1'000'000'000 : 64;
   return spec;
 }
 
 std::string Text(const TrialSpec& spec) {
   std::string text = spec.method + (spec.queries > 0 ? " votes" : "");
-  for (const double value :
-       {spec.sigma, spec.norm_bound, spec.noise_multiplier, spec.vote_noise, spec.delta, spec.epsilon})
+  for (const double value : {spec.release.sigma, spec.release.norm_bound, spec.release.noise_multiplier,
+                             spec.release.vote_noise, spec.privacy.delta, spec.privacy.epsilon})
     text += " " + ExactNumber(value);
-  for (const std::int64_t value : {spec.steps, spec.queries, spec.batch, spec.retries, spec.reserve_block})
+  for (const std::int64_t value :
+       {spec.steps, spec.queries, spec.batch, spec.execution.retries, spec.execution.reserve_block})
     text += " " + std::to_string(value);
   return text + " reading " + std::to_string(static_cast<int>(spec.reading)) + " calibrate " +
-         std::to_string(static_cast<int>(spec.calibrate)) + " claim " + std::to_string(static_cast<int>(spec.claim));
+         std::to_string(static_cast<int>(spec.privacy.calibrate)) + " claim " +
+         std::to_string(static_cast<int>(spec.privacy.claim));
 }
 
 void ExpectSound(const std::vector<Claim>& claims, const std::string& where) {
@@ -256,12 +259,12 @@ TEST(BadInput, EveryTrialIsPlannedClaimedAndTotalledInBoundedTime) {
     if (events.ok()) {
       const std::vector<Claim> claims = ComputeClaims({&spec, {}}, *events);
       ExpectSound(claims, where);
-      const bool delta = spec.delta > 0 && spec.delta < 1;
+      const bool delta = spec.privacy.delta > 0 && spec.privacy.delta < 1;
       for (const Claim& claim : claims)
         if (!delta) {
           EXPECT_NE(claim.status, ClaimStatus::proven) << where;
         }
-      EXPECT_TRUE(ComputeTotalEpsilon({*events, *events}, spec.delta) >= 0) << where;
+      EXPECT_TRUE(ComputeTotalEpsilon({*events, *events}, spec.privacy.delta) >= 0) << where;
     }
     ASSERT_LT(watch.Seconds(), kSeconds) << where;
   }
@@ -271,8 +274,8 @@ TEST(BadInput, EveryCalibrationEndsInBoundedTimeAndMeetsItsTarget) {
   Dice dice(9);
   for (int round = 0; round < 300; ++round) {
     TrialSpec spec = DrawnTrial(dice);
-    spec.calibrate = dice.OneIn(2) ? Calibrate::noise : Calibrate::steps;
-    spec.claim = dice.OneIn(3) ? ClaimTarget::paper : ClaimTarget::example;
+    spec.privacy.calibrate = dice.OneIn(2) ? Calibrate::noise : Calibrate::steps;
+    spec.privacy.claim = dice.OneIn(3) ? ClaimTarget::paper : ClaimTarget::example;
     const std::string where = "trial " + std::to_string(round) + ": " + Text(spec);
     const Stopwatch watch;
     const Status status = CalibrateTrial(spec);
@@ -284,11 +287,11 @@ TEST(BadInput, EveryCalibrationEndsInBoundedTimeAndMeetsItsTarget) {
     const Result<std::vector<PrivacyEvent>> events = PlanEvents(spec);
     ASSERT_TRUE(events.ok()) << where << ": " << events.status().message();
     const std::vector<Claim> claims = ComputeClaims({&spec, {}}, *events);
-    const bool paper = spec.claim == ClaimTarget::paper;
+    const bool paper = spec.privacy.claim == ClaimTarget::paper;
     const Neighbour neighbour = spec.method == "dpsgd" ? Neighbour::add_remove : Neighbour::replace;
     const Claim* claim = paper ? FindPaper(claims) : Find(claims, Adjacency::example, neighbour);
     ASSERT_NE(claim, nullptr) << where;
-    EXPECT_LE(claim->epsilon, spec.epsilon) << where;
+    EXPECT_LE(claim->epsilon, spec.privacy.epsilon) << where;
   }
 }
 

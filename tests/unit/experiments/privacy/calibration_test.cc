@@ -22,14 +22,14 @@ double ClaimedEpsilon(const TrialSpec& spec, Adjacency adjacency, Neighbour neig
   return Find(claims, adjacency, neighbour)->epsilon;
 }
 
-void ExpectMet(TrialSpec spec, Adjacency adjacency, Neighbour neighbour, double TrialSpec::*noise) {
-  const double epsilon = spec.epsilon;
+void ExpectMet(TrialSpec spec, Adjacency adjacency, Neighbour neighbour, double ReleaseValues::*noise) {
+  const double epsilon = spec.privacy.epsilon;
   const Status status = CalibrateTrial(spec);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_LE(ClaimedEpsilon(spec, adjacency, neighbour), epsilon);
-  spec.*noise *= 0.999;
+  spec.release.*noise *= 0.999;
   EXPECT_GT(ClaimedEpsilon(spec, adjacency, neighbour), epsilon - 0.001);
-  spec.*noise *= 0.99;
+  spec.release.*noise *= 0.99;
   EXPECT_GT(ClaimedEpsilon(spec, adjacency, neighbour), epsilon);
 }
 
@@ -38,14 +38,15 @@ TEST(Calibration, NoiseMeetsTheClaimAndHardlyMore) {
     for (const Normalization normalization : {Normalization::row, Normalization::frobenius}) {
       for (const double epsilon : {1.0, 3.0, 10.0}) {
         TrialSpec spec = GradientStudent(reading);
-        spec.normalization = normalization;
+        spec.release.normalization = normalization;
         ExpectMet(Calibrated(spec, ClaimTarget::teacher, epsilon), Adjacency::teacher, Neighbour::replace,
-                  &TrialSpec::sigma);
-        ExpectMet(Calibrated(spec, ClaimTarget::slot, epsilon), Adjacency::slot, Neighbour::answer, &TrialSpec::sigma);
+                  &ReleaseValues::sigma);
+        ExpectMet(Calibrated(spec, ClaimTarget::slot, epsilon), Adjacency::slot, Neighbour::answer,
+                  &ReleaseValues::sigma);
         ExpectMet(Calibrated(spec, ClaimTarget::answer, epsilon), Adjacency::answer, Neighbour::answer,
-                  &TrialSpec::sigma);
+                  &ReleaseValues::sigma);
         ExpectMet(Calibrated(spec, ClaimTarget::example, epsilon), Adjacency::example, Neighbour::replace,
-                  &TrialSpec::sigma);
+                  &ReleaseValues::sigma);
       }
     }
   }
@@ -54,23 +55,23 @@ TEST(Calibration, NoiseMeetsTheClaimAndHardlyMore) {
 TEST(Calibration, NoiseOfDpGdIsTheRootOfItsStepsOverMu) {
   for (const double epsilon : {0.1, 1.0, 8.0}) {
     ExpectMet(Calibrated(DpGd(Role::student), ClaimTarget::example, epsilon), Adjacency::example, Neighbour::add_remove,
-              &TrialSpec::noise_multiplier);
+              &ReleaseValues::noise_multiplier);
     TrialSpec spec = Calibrated(DpGd(Role::teacher), ClaimTarget::example, epsilon);
     ASSERT_TRUE(CalibrateTrial(spec).ok());
-    const double exact = std::sqrt(80.0) / GaussianMu(epsilon, spec.delta);
-    EXPECT_GE(spec.noise_multiplier, exact);
-    EXPECT_LT(spec.noise_multiplier, 1.01 * exact);
+    const double exact = std::sqrt(80.0) / GaussianMu(epsilon, spec.privacy.delta);
+    EXPECT_GE(spec.release.noise_multiplier, exact);
+    EXPECT_LT(spec.release.noise_multiplier, 1.01 * exact);
   }
 }
 
 TEST(Calibration, StepsOfDpGdSpendTheBudgetAndNoMore) {
   TrialSpec spec = Calibrated(DpGd(Role::student), ClaimTarget::example, 3, Calibrate::steps);
-  spec.noise_multiplier = 20;
+  spec.release.noise_multiplier = 20;
   ASSERT_TRUE(CalibrateTrial(spec).ok()) << CalibrateTrial(spec).message();
   EXPECT_LE(ClaimedEpsilon(spec, Adjacency::example, Neighbour::add_remove), 3);
   ++spec.steps;
   EXPECT_GT(ClaimedEpsilon(spec, Adjacency::example, Neighbour::add_remove), 3);
-  spec.noise_multiplier = 0;
+  spec.release.noise_multiplier = 0;
   EXPECT_EQ(CalibrateTrial(spec).code(), StatusCode::usage);
 }
 
@@ -80,7 +81,7 @@ TEST(Calibration, NoiseFollowsTheContractsTable) {
   const auto sigma = [](Reading reading, ClaimTarget claim) {
     TrialSpec spec = Calibrated(GradientStudent(reading), claim, 1);
     EXPECT_TRUE(CalibrateTrial(spec).ok());
-    return spec.sigma;
+    return spec.release.sigma;
   };
   EXPECT_NEAR(sigma(Reading::row_averaged, ClaimTarget::teacher), 2 * std::sqrt(B * T) / mu, 1);
   EXPECT_NEAR(sigma(Reading::working, ClaimTarget::teacher), 2 * B * std::sqrt(B * T) / mu, 10);
@@ -92,27 +93,27 @@ TEST(Calibration, NoiseFollowsTheContractsTable) {
 TEST(Calibration, VotesAtQuickstartSettings) {
   TrialSpec spec = Calibrated(VoteStudent(), ClaimTarget::example, 3);
   ASSERT_TRUE(CalibrateTrial(spec).ok());
-  EXPECT_NEAR(spec.vote_noise, 34.0624, 1e-3);
+  EXPECT_NEAR(spec.release.vote_noise, 34.0624, 1e-3);
   EXPECT_DOUBLE_EQ(ClaimedEpsilon(spec, Adjacency::example, Neighbour::replace), 3);
   TrialSpec many = Calibrated(VoteStudent(), ClaimTarget::member, 1);
   many.queries = 51200;
   ASSERT_TRUE(CalibrateTrial(many).ok());
-  EXPECT_NEAR(many.vote_noise, 1194, 1);
+  EXPECT_NEAR(many.release.vote_noise, 1194, 1);
 }
 
 TEST(Calibration, DpSgdAtQuickstartSettings) {
   for (const Role role : {Role::teacher, Role::student}) {
     TrialSpec spec = Calibrated(DpSgd(role), ClaimTarget::example, 3);
     ASSERT_TRUE(CalibrateTrial(spec).ok());
-    EXPECT_NEAR(spec.noise_multiplier, 1.8686, 1e-4);
+    EXPECT_NEAR(spec.release.noise_multiplier, 1.8686, 1e-4);
     EXPECT_LE(ClaimedEpsilon(spec, Adjacency::example, Neighbour::add_remove), 3);
-    EXPECT_EQ(spec.norm_bound, 0.1);
+    EXPECT_EQ(spec.release.norm_bound, 0.1);
   }
 }
 
 TEST(Calibration, StepsSpendTheBudgetAndNotOneMore) {
   TrialSpec spec = Calibrated(GradientStudent(Reading::row_averaged), ClaimTarget::teacher, 3, Calibrate::steps);
-  spec.sigma = 1000;
+  spec.release.sigma = 1000;
   ASSERT_TRUE(CalibrateTrial(spec).ok());
   EXPECT_LE(ClaimedEpsilon(spec, Adjacency::teacher, Neighbour::replace), 3);
   ++spec.steps;
@@ -135,7 +136,7 @@ TEST(Calibration, PaperFormulaBuysItsPublishedAbsurdities) {
   TrialSpec spec = Calibrated(GradientStudent(Reading::working), ClaimTarget::paper, 1, Calibrate::steps);
   ASSERT_TRUE(CalibrateTrial(spec).ok());
   EXPECT_NEAR(static_cast<double>(spec.steps), 59681, 1);
-  EXPECT_EQ(spec.norm_bound, 1e-3);
+  EXPECT_EQ(spec.release.norm_bound, 1e-3);
   TrialSpec noise = Calibrated(GradientStudent(Reading::working), ClaimTarget::paper, 1);
   ASSERT_TRUE(CalibrateTrial(noise).ok());
   EXPECT_DOUBLE_EQ(FindPaper(PlannedClaims(noise))->epsilon, 1);
@@ -143,10 +144,10 @@ TEST(Calibration, PaperFormulaBuysItsPublishedAbsurdities) {
 
 TEST(Calibration, NoneLeavesTheTrialAlone) {
   TrialSpec spec = GradientStudent(Reading::working);
-  spec.claim = ClaimTarget::teacher;
-  spec.epsilon = 1;
+  spec.privacy.claim = ClaimTarget::teacher;
+  spec.privacy.epsilon = 1;
   ASSERT_TRUE(CalibrateTrial(spec).ok());
-  EXPECT_EQ(spec.sigma, 100);
+  EXPECT_EQ(spec.release.sigma, 100);
 }
 
 TEST(Calibration, SeededRunsGetTheNoiseOfSecureOnes) {
@@ -155,14 +156,14 @@ TEST(Calibration, SeededRunsGetTheNoiseOfSecureOnes) {
   seeded.noise = NoiseMode::seeded;
   ASSERT_TRUE(CalibrateTrial(secure).ok());
   ASSERT_TRUE(CalibrateTrial(seeded).ok());
-  EXPECT_EQ(seeded.vote_noise, secure.vote_noise);
+  EXPECT_EQ(seeded.release.vote_noise, secure.release.vote_noise);
 }
 
 std::string Refusal(TrialSpec spec) {
   const TrialSpec before = spec;
   const Status status = CalibrateTrial(spec);
   EXPECT_EQ(status.code(), StatusCode::usage);
-  EXPECT_EQ(spec.sigma, before.sigma);
+  EXPECT_EQ(spec.release.sigma, before.release.sigma);
   EXPECT_EQ(spec.steps, before.steps);
   return status.message();
 }
@@ -181,7 +182,7 @@ TEST(Calibration, WhatDoesNotApplyIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal(Calibrated(Teacher("plain"), ClaimTarget::example, 1)), HasSubstr("without noise"));
   EXPECT_THAT(Refusal(Calibrated(DpSgd(Role::student), ClaimTarget::teacher, 1)), HasSubstr("example"));
   TrialSpec undetached = Calibrated(working, ClaimTarget::teacher, 1);
-  undetached.detach = false;
+  undetached.release.detach = false;
   EXPECT_THAT(Refusal(undetached), HasSubstr("not detached"));
   TrialSpec large = Calibrated(DpSgd(Role::student), ClaimTarget::example, 3);
   large.batch = 9000;
@@ -189,7 +190,7 @@ TEST(Calibration, WhatDoesNotApplyIsRefusedWithTheReason) {
   TrialSpec quiet = Calibrated(working, ClaimTarget::teacher, 1, Calibrate::steps);
   EXPECT_THAT(Refusal(quiet), HasSubstr("costs more"));
   TrialSpec delta = Calibrated(working, ClaimTarget::teacher, 1);
-  delta.delta = 0;
+  delta.privacy.delta = 0;
   EXPECT_THAT(Refusal(delta), HasSubstr("delta"));
 }
 
@@ -197,8 +198,8 @@ TEST(Calibration, NoiseThatTheSamplerCannotDrawAtThisGrainIsRefused) {
   TrialSpec votes = Calibrated(VoteStudent(), ClaimTarget::member, 0.01, Calibrate::noise);
   votes.queries = 100;
   ASSERT_TRUE(CalibrateTrial(votes).ok());
-  ASSERT_GT(votes.vote_noise * 1024, 1048576);
-  votes.grain = 1024;
+  ASSERT_GT(votes.release.vote_noise * 1024, 1048576);
+  votes.release.grain = 1024;
   EXPECT_THAT(Refusal(votes), HasSubstr("lower grain"));
 }
 
@@ -206,7 +207,7 @@ TEST(Calibration, LessNoiseThanTheSamplerDrawsIsRefused) {
   TrialSpec votes = Calibrated(VoteStudent(), ClaimTarget::member, 1e6, Calibrate::noise);
   votes.queries = 1;
   EXPECT_THAT(Refusal(votes), HasSubstr("lower epsilon"));
-  votes.grain = 16;
+  votes.release.grain = 16;
   EXPECT_THAT(Refusal(votes), HasSubstr("ends")) << "in parts of a vote it can be drawn, and has no bound";
 }
 
@@ -226,7 +227,7 @@ TEST(Calibration, TrialsAreSolvedOncePerEpsilon) {
 // The claims when `lost` attempts each lose a whole block.
 double ClaimedAfterLosing(const TrialSpec& spec, std::int64_t lost, Neighbour neighbour) {
   TrialSpec unlucky = spec;
-  unlucky.retries = lost;
+  unlucky.execution.retries = lost;
   const std::vector<Claim> claims = ComputeClaims({&spec, {}}, PlanEventsWithRetries(unlucky).value());
   return Find(claims, Adjacency::example, neighbour)->epsilon;
 }
@@ -237,17 +238,17 @@ TEST(Calibration, RoomForRetriesHoldsThatManyLostBlocksAndNoMore) {
     const bool dpsgd = spec.method == "dpsgd";
     for (const Calibrate what : {Calibrate::noise, Calibrate::steps}) {
       TrialSpec asked = Calibrated(spec, ClaimTarget::example, what == Calibrate::steps && !dpsgd ? 400 : 3, what);
-      asked.reserve_block = 8;
+      asked.execution.reserve_block = 8;
       if (what == Calibrate::steps && !dpsgd) {
-        asked.sigma = asked.reading == Reading::working ? 1e5 : 400;
-        asked.vote_noise = 5;
+        asked.release.sigma = asked.reading == Reading::working ? 1e5 : 400;
+        asked.release.vote_noise = 5;
       }
-      asked.retries = 2;
+      asked.execution.retries = 2;
       ASSERT_TRUE(CalibrateTrial(asked).ok());
       const Neighbour neighbour = dpsgd ? Neighbour::add_remove : Neighbour::replace;
-      EXPECT_LT(ClaimedAfterLosing(asked, 0, neighbour), asked.epsilon);
-      EXPECT_LE(ClaimedAfterLosing(asked, 2, neighbour), asked.epsilon);
-      EXPECT_GT(ClaimedAfterLosing(asked, 4, neighbour), asked.epsilon);
+      EXPECT_LT(ClaimedAfterLosing(asked, 0, neighbour), asked.privacy.epsilon);
+      EXPECT_LE(ClaimedAfterLosing(asked, 2, neighbour), asked.privacy.epsilon);
+      EXPECT_GT(ClaimedAfterLosing(asked, 4, neighbour), asked.privacy.epsilon);
     }
   }
 }
@@ -261,10 +262,10 @@ TEST(Calibration, WithoutRoomForRetriesALostBlockShows) {
 
 TEST(Calibration, RoomForRetriesNeverExceedsWhatThePlanDraws) {
   TrialSpec spec = VoteStudent();
-  spec.retries = 3;
-  spec.reserve_block = 1'000'000'000;
+  spec.execution.retries = 3;
+  spec.execution.reserve_block = 1'000'000'000;
   EXPECT_EQ(PlanEventsWithRetries(spec)->front().count, 4 * spec.queries);
-  spec.retries = 0;
+  spec.execution.retries = 0;
   EXPECT_EQ(PlanEventsWithRetries(spec)->front().count, spec.queries);
 }
 

@@ -44,14 +44,14 @@ TEST(Claims, ReadingsDifferByTheNoiseTheyDraw) {
   EXPECT_DOUBLE_EQ(FindEpsilon(PlannedClaims(spec), Adj::teacher, Nb::replace), 28.839);
   spec.reading = Reading::printed;
   EXPECT_DOUBLE_EQ(FindEpsilon(PlannedClaims(spec), Adj::teacher, Nb::replace), 2929.280);
-  spec.normalization = Normalization::frobenius;
+  spec.release.normalization = Normalization::frobenius;
   EXPECT_DOUBLE_EQ(FindEpsilon(PlannedClaims(spec), Adj::teacher, Nb::replace), 28.839);
 }
 
 TEST(Claims, NormBoundCannotChangeAProvenClaim) {
   TrialSpec spec = GradientStudent(Reading::row_averaged);
   const double before = FindEpsilon(PlannedClaims(spec), Adj::teacher, Nb::replace);
-  spec.norm_bound = 0.25;
+  spec.release.norm_bound = 0.25;
   EXPECT_DOUBLE_EQ(FindEpsilon(PlannedClaims(spec), Adj::teacher, Nb::replace), before);
 }
 
@@ -71,7 +71,7 @@ TEST(Claims, DpdfdReadingsQuoteThePaperWithoutGuarantee) {
 
 TEST(Claims, MissingDetachLeavesNoProvenClaim) {
   TrialSpec spec = GradientStudent(Reading::row_averaged);
-  spec.detach = false;
+  spec.release.detach = false;
   for (const Claim& claim : PlannedClaims(spec)) {
     if (claim.status == ClaimStatus::paper_formula) continue;
     EXPECT_EQ(claim.status, ClaimStatus::unbounded);
@@ -118,7 +118,7 @@ TEST(Claims, TeachersWithoutNoiseAreUnboundedWithTheReason) {
 TEST(Claims, DataDependentShardsGiveNoExampleClaim) {
   const TrialSpec by_index = Teacher("ensemble");
   TrialSpec dirichlet = by_index, moved = by_index, skipping = by_index;
-  dirichlet.partition = Partition::dirichlet;
+  dirichlet.shards.partition = Partition::dirichlet;
   auto data = std::make_shared<DataSpec>(*by_index.data);
   data->sensitive_classes = {6};
   moved.data = data;
@@ -156,7 +156,7 @@ TEST(Claims, DpSgdIsClaimedForAddedAndForReplacedExamples) {
 TEST(Claims, DpGdIsClaimedExactlyForAddedAndForReplacedExamples) {
   for (const Role role : {Role::teacher, Role::student}) {
     const TrialSpec spec = DpGd(role);
-    const double mu = std::sqrt(static_cast<double>(spec.steps)) / spec.noise_multiplier;
+    const double mu = std::sqrt(static_cast<double>(spec.steps)) / spec.release.noise_multiplier;
     const std::vector<Claim> claims = PlannedClaims(spec);
     const Claim* added = Find(claims, Adj::example, Nb::add_remove);
     const Claim* replaced = Find(claims, Adj::example, Nb::replace);
@@ -164,8 +164,8 @@ TEST(Claims, DpGdIsClaimedExactlyForAddedAndForReplacedExamples) {
     ASSERT_NE(replaced, nullptr);
     for (const auto& [claim, of] : {std::pair(added, mu), std::pair(replaced, 2 * mu)}) {
       EXPECT_EQ(claim->accountant, "exact-gdp");
-      EXPECT_GE(claim->epsilon, GaussianEpsilon(spec.delta, of));
-      EXPECT_LE(claim->epsilon, GaussianEpsilon(spec.delta, of) + 0.0011);
+      EXPECT_GE(claim->epsilon, GaussianEpsilon(spec.privacy.delta, of));
+      EXPECT_LE(claim->epsilon, GaussianEpsilon(spec.privacy.delta, of) + 0.0011);
       EXPECT_THAT(claim->assumptions, ::testing::IsEmpty());
     }
   }
@@ -225,7 +225,7 @@ TEST(Claims, StudentTakesTheBetterOfItsNoiseAndItsTeachers) {
   TrialSpec loud = GradientStudent(Reading::row_averaged);
   EXPECT_EQ(FindEpsilon(PlannedClaims(loud, parents), Adj::example, Nb::replace),
             FindEpsilon(parents, Adj::example, Nb::replace));
-  loud.sigma = 1e5;
+  loud.release.sigma = 1e5;
   const std::vector<Claim> claims = PlannedClaims(loud, parents);
   EXPECT_EQ(FindEpsilon(claims, Adj::example, Nb::replace), FindEpsilon(claims, Adj::teacher, Nb::replace));
   EXPECT_LT(FindEpsilon(claims, Adj::example, Nb::add_remove), 0.1);
@@ -253,7 +253,7 @@ TEST(Claims, NoClaimIsInheritedFromUnprovenTeachers) {
 TEST(Claims, VotesBoundExamplesUnlessTheyAreZeroed) {
   TrialSpec spec = VoteStudent();
   spec.queries = 5000;
-  spec.vote_noise = 100;
+  spec.release.vote_noise = 100;
   const std::vector<Claim> claims = PlannedClaims(spec, PlannedClaims(Teacher("ensemble")));
   EXPECT_DOUBLE_EQ(FindEpsilon(claims, Adj::member, Nb::replace), 4.378);
   EXPECT_DOUBLE_EQ(FindEpsilon(claims, Adj::example, Nb::replace), 4.378);
@@ -282,7 +282,7 @@ TEST(Claims, DpSgdOfTinyIdealNoiseIsBoundedWithoutSampling) {
 // What is drawn ends some 13 deviations out.
 TEST(Claims, DpSgdOfTinyNoiseHasNoBound) {
   TrialSpec spec = DpSgd(Role::student);
-  spec.noise_multiplier = 1e-4;
+  spec.release.noise_multiplier = 1e-4;
   for (const Claim& claim : PlannedClaims(spec)) EXPECT_EQ(claim.reason, reason::kNoiseEnds);
 }
 
@@ -336,9 +336,9 @@ TEST(ComputeTotalEpsilon, OneTrialCostsWhatItClaims) {
   for (const TrialSpec& spec : {DpSgd(Role::student), DpGd(Role::student)}) {
     const std::vector<PrivacyEvent> events = PlanEvents(spec).value();
     const double claimed = Find(PlannedClaims(spec), Adj::example, Nb::add_remove)->epsilon;
-    EXPECT_EQ(ComputeTotalEpsilon({events}, spec.delta), claimed);
-    EXPECT_EQ(FindTotalAboveBudget({events}, {claimed, spec.delta}), std::nullopt);
-    EXPECT_TRUE(FindTotalAboveBudget({events}, {claimed - 1e-3, spec.delta}).has_value());
+    EXPECT_EQ(ComputeTotalEpsilon({events}, spec.privacy.delta), claimed);
+    EXPECT_EQ(FindTotalAboveBudget({events}, {claimed, spec.privacy.delta}), std::nullopt);
+    EXPECT_TRUE(FindTotalAboveBudget({events}, {claimed - 1e-3, spec.privacy.delta}).has_value());
   }
 }
 
@@ -383,7 +383,7 @@ TEST(ClaimCache, TellsAugmentedDpSgdApart) {
   ClaimCache accountant;
   const TrialSpec plain = DpSgd(Role::teacher);
   TrialSpec augmented = plain;
-  augmented.augment = Augment::affine;
+  augmented.inputs.augment = Augment::affine;
   std::vector<PrivacyEvent> events = PlanEvents(plain).value();
   for (PrivacyEvent& event : events) std::erase(event.facts, kFactPerExampleAugmentation);
   ASSERT_NE(ComputeClaims({&plain, {}}, events), ComputeClaims({&augmented, {}}, events));
@@ -405,7 +405,7 @@ TEST(ClaimCache, TellsSplitsApartThatFollowLabels) {
   ClaimCache accountant;
   TrialSpec fixed = DpSgd(Role::student);
   fixed.method = "alibi";
-  fixed.epsilon0 = 1;
+  fixed.release.epsilon0 = 1;
   TrialSpec moved = fixed;
   auto data = std::make_shared<DataSpec>(*fixed.data);
   data->sensitive_classes = {6};
@@ -426,9 +426,9 @@ TEST(ClaimCache, RemembersEqualTrialsAndTellsOthersApart) {
   }
   EXPECT_EQ(accountant.computed(), 2U);
   TrialSpec other = GradientStudent(Reading::working);
-  other.delta = 1e-6;
+  other.privacy.delta = 1e-6;
   EXPECT_EQ(accountant.ComputeClaims({&other, {}}, PlanEvents(other).value()), PlannedClaims(other));
-  other.detach = false;
+  other.release.detach = false;
   EXPECT_EQ(accountant.ComputeClaims({&other, {}}, PlanEvents(other).value()), PlannedClaims(other));
 }
 

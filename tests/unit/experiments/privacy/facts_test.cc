@@ -75,9 +75,9 @@ TEST(Facts, AugmentationAcrossExamplesVoidsDpSgdClaims) {
   for (const Role role : {Role::student, Role::teacher}) {
     TrialSpec spec = DpSgd(role);
     for (const Relation& relation : {kExample, kExampleAdded}) {
-      spec.augment = Augment::none;
+      spec.inputs.augment = Augment::none;
       EXPECT_EQ(Without(spec, kFactPerExampleAugmentation, relation), "");
-      spec.augment = Augment::affine;
+      spec.inputs.augment = Augment::affine;
       EXPECT_EQ(Without(spec, kFactNoBatchNorm, relation), reason::kUnrecordedBatchNorm);
       EXPECT_EQ(Without(spec, kFactPerExampleAugmentation, relation), reason::kUnrecordedAugmentation);
     }
@@ -118,12 +118,12 @@ TEST(Facts, AreInTheEncodingAndMayBeAbsentFromIt) {
 
 TEST(Selection, ByTheTestSplitIsNamedInEveryProvenClaim) {
   TrialSpec spec = VoteStudent();
-  spec.stop_metric = StopMetric::accuracy;
+  spec.stop.metric = StopMetric::accuracy;
   for (const Claim& claim : PlannedClaims(spec)) {
     if (claim.status != ClaimStatus::proven) continue;
     EXPECT_EQ(claim.assumptions.back(), kSelectedOnTest);
   }
-  spec.stop_metric = StopMetric::loss;
+  spec.stop.metric = StopMetric::loss;
   for (const Claim& claim : PlannedClaims(spec))
     EXPECT_EQ(std::count(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest), 0);
 }

@@ -27,7 +27,7 @@ TrialSpec Student(const std::string& method, Reading reading = Reading::working)
 
 std::vector<Claim> EnsembleClaims(Partition partition) {
   TrialSpec teacher = Teacher("ensemble");
-  teacher.partition = partition;
+  teacher.shards.partition = partition;
   return ComputeClaims({&teacher, {}}, {});
 }
 
@@ -41,20 +41,21 @@ const Claim& Get(const std::vector<Claim>& claims, Adjacency adjacency, Neighbou
 // mu = 2C sqrt(Q) / (sigma C) over Q = BT rows, whatever C and n are.
 TEST(MethodClaims, OneMemberOfAnEnsembleMovesTheSumByTwiceTheBound) {
   TrialSpec spec = Student("dpdfd-ensemble");
-  spec.sigma = 1000;
+  spec.release.sigma = 1000;
   const std::vector<Claim> claims = PlannedClaims(spec, EnsembleClaims(Partition::shards));
-  const double mu = 2 * std::sqrt(static_cast<double>(spec.batch * spec.steps)) / spec.sigma;
-  const double expected = GaussianEpsilon(spec.delta, mu);
+  const double mu = 2 * std::sqrt(static_cast<double>(spec.batch * spec.steps)) / spec.release.sigma;
+  const double expected = GaussianEpsilon(spec.privacy.delta, mu);
   EXPECT_NEAR(Get(claims, Adjacency::member).epsilon, expected, 2e-3);
   EXPECT_NEAR(Get(claims, Adjacency::example).epsilon, expected, 2e-3);
-  EXPECT_NEAR(Get(claims, Adjacency::member, Neighbour::zero_out).epsilon, GaussianEpsilon(spec.delta, mu / 2), 2e-3);
+  EXPECT_NEAR(Get(claims, Adjacency::member, Neighbour::zero_out).epsilon, GaussianEpsilon(spec.privacy.delta, mu / 2),
+              2e-3);
   EXPECT_EQ(Get(claims, Adjacency::teacher).status, ClaimStatus::unbounded);
   EXPECT_EQ(Get(claims, Adjacency::teacher).reason, reason::kAllMembers);
 }
 
 TEST(MethodClaims, ADirichletPartitionLeavesMembersAndNoExamples) {
   TrialSpec spec = Student("feddpsd");
-  spec.sigma = 1000;
+  spec.release.sigma = 1000;
   const std::vector<Claim> claims = PlannedClaims(spec, EnsembleClaims(Partition::dirichlet));
   EXPECT_EQ(Get(claims, Adjacency::member).status, ClaimStatus::proven);
   EXPECT_EQ(Get(claims, Adjacency::example).status, ClaimStatus::unbounded);
@@ -63,8 +64,8 @@ TEST(MethodClaims, ADirichletPartitionLeavesMembersAndNoExamples) {
 
 TEST(MethodClaims, ATrustedServerIsNamed) {
   TrialSpec spec = Student("feddpsd");
-  spec.sigma = 1000;
-  spec.trust = Trust::trusted;
+  spec.release.sigma = 1000;
+  spec.release.trust = Trust::trusted;
   const Claim& claim = Get(PlannedClaims(spec, EnsembleClaims(Partition::shards)), Adjacency::member);
   EXPECT_EQ(std::count(claim.assumptions.begin(), claim.assumptions.end(), kAssumeTrustedServer), 1);
 }
@@ -72,9 +73,9 @@ TEST(MethodClaims, ATrustedServerIsNamed) {
 // n - 1 responses in place of n: their number alone tells.
 TEST(MethodClaims, ASilencedMembersResponseIsMissed) {
   TrialSpec spec = Student("feddpsd");
-  spec.branch = Branch::label;
+  spec.release.branch = Branch::label;
   ApplyPreset(spec, FindKind(spec));
-  spec.epsilon0 = 0.01;
+  spec.release.epsilon0 = 0.01;
   const std::vector<Claim> claims = PlannedClaims(spec, EnsembleClaims(Partition::shards));
   EXPECT_EQ(Get(claims, Adjacency::member).status, ClaimStatus::proven) << "another member answers in its place";
   const Claim& silenced = Get(claims, Adjacency::member, Neighbour::zero_out);
@@ -87,9 +88,9 @@ TEST(MethodClaims, ASilencedMembersResponseIsMissed) {
 TEST(MethodClaims, OtherSplitsAreOutsideTheTeachersClaim) {
   for (const char* method : {"dpdfd", "dpsd-label"}) {
     TrialSpec spec = Student(method);
-    spec.discriminator = Discriminator::student;
-    spec.pretrain_steps = 0;
-    spec.epsilon0 = 0.001;
+    spec.generator.discriminator = Discriminator::student;
+    spec.generator.pretrain_steps = 0;
+    spec.release.epsilon0 = 0.001;
     std::vector<PrivacyEvent> events = PlanEvents(spec).value();
     EXPECT_EQ(Get(ComputeClaims({&spec, {}}, events), Adjacency::example).status, ClaimStatus::proven) << method;
     for (PrivacyEvent& event : events) event.voids.emplace_back(reason::kSharedExample);
@@ -105,10 +106,10 @@ TEST(MethodClaims, OtherSplitsAreOutsideTheTeachersClaim) {
 
 TEST(MethodClaims, EveryClientsResponsesCountForThatClient) {
   TrialSpec spec = Student("feddpsd");
-  spec.branch = Branch::label;
+  spec.release.branch = Branch::label;
   ApplyPreset(spec, FindKind(spec));
   ASSERT_EQ(FindKind(spec), TrialKind::response_student);
-  spec.epsilon0 = 0.01;
+  spec.release.epsilon0 = 0.01;
   spec.steps = spec.batch = 1;
   const std::vector<Claim> once = PlannedClaims(spec, EnsembleClaims(Partition::shards));
   EXPECT_LE(Get(once, Adjacency::member).epsilon, 0.011);
@@ -120,9 +121,9 @@ TEST(MethodClaims, EveryClientsResponsesCountForThatClient) {
 // Three slots of four collapse to one picture, which is answered once; the fourth is another one in every step.
 TEST(MethodClaims, ASlotMayHaveHadAllTheAnswersThatWereDrawn) {
   TrialSpec spec = Student("dpsd-label");
-  spec.discriminator = Discriminator::student;
-  spec.pretrain_steps = 0;
-  spec.epsilon0 = 0.1;
+  spec.generator.discriminator = Discriminator::student;
+  spec.generator.pretrain_steps = 0;
+  spec.release.epsilon0 = 0.1;
   spec.batch = 4;
   spec.steps = 100;
   std::vector<PrivacyEvent> events = PlanEvents(spec).value();
@@ -148,7 +149,7 @@ TEST(MethodClaims, PrintedResponsesHaveNoBound) {
       EXPECT_EQ(Get(claims, adjacency).status, ClaimStatus::unbounded) << method;
     EXPECT_EQ(Get(claims, Adjacency::answer, Neighbour::answer).status, ClaimStatus::unbounded) << method;
     ASSERT_NE(FindPaper(claims), nullptr);
-    EXPECT_EQ(FindPaper(claims)->epsilon, spec.epsilon0) << "the paper composes nothing";
+    EXPECT_EQ(FindPaper(claims)->epsilon, spec.release.epsilon0) << "the paper composes nothing";
   }
 }
 
@@ -159,10 +160,10 @@ TEST(MethodClaims, AGeneratorTrainedThroughTheTeacherLeavesOneAnswer) {
   EXPECT_EQ(Get(claims, Adjacency::teacher).reason, kVoidGeneratorTouchedTeacher);
   EXPECT_EQ(Get(claims, Adjacency::example).reason, kVoidGeneratorTouchedTeacher);
   TrialSpec apart = spec;
-  apart.discriminator = Discriminator::student;
-  apart.pretrain_steps = 0;
-  apart.bn_statistics = 0;
-  apart.epsilon0 = 0.001;
+  apart.generator.discriminator = Discriminator::student;
+  apart.generator.pretrain_steps = 0;
+  apart.generator.bn_statistics = 0;
+  apart.release.epsilon0 = 0.001;
   EXPECT_EQ(Get(PlannedClaims(apart), Adjacency::teacher).status, ClaimStatus::proven);
 }
 
@@ -193,7 +194,7 @@ TEST(MethodClaims, AStudentThatAsksNobodyLosesNothing) {
   for (const Reading reading : {Reading::working, Reading::printed, Reading::sound}) {
     TrialSpec spec = Student("rona", reading);
     spec.source = QuerySource::public_split;
-    spec.hint_epochs = spec.distill_epochs = 0;
+    spec.rona.hint_epochs = spec.rona.distill_epochs = 0;
     EXPECT_TRUE(PlanEvents(spec).value().empty());
     for (const Adjacency adjacency : {Adjacency::teacher, Adjacency::example}) {
       EXPECT_EQ(Get(PlannedClaims(spec), adjacency).status, ClaimStatus::proven);
@@ -204,7 +205,7 @@ TEST(MethodClaims, AStudentThatAsksNobodyLosesNothing) {
 
 TEST(MethodClaims, WhatWasAskedIsNotForgottenWhereNothingWasRecorded) {
   TrialSpec hints = Student("rona"), answers = hints;
-  hints.distill_epochs = answers.hint_epochs = 0;
+  hints.rona.distill_epochs = answers.rona.hint_epochs = 0;
   for (const TrialSpec& spec : {hints, answers}) {
     const std::vector<Claim> claims = ComputeClaims({&spec, {}}, {});
     EXPECT_NE(Get(claims, Adjacency::teacher).accountant, "no-release");
@@ -227,7 +228,7 @@ TEST(MethodClaims, LabelsAreProtectedAndImagesAreNot) {
   for (const char* method : {"lp-2st", "alibi"}) {
     TrialSpec spec = Student(method);
     spec.source = QuerySource::private_split;
-    spec.epsilon0 = 2;
+    spec.release.epsilon0 = 2;
     const std::vector<Claim> claims = PlannedClaims(spec);
     EXPECT_EQ(Get(claims, Adjacency::label).status, ClaimStatus::proven) << method;
     EXPECT_LE(Get(claims, Adjacency::label).epsilon, 2) << "a label is in one part of those released in turn";
@@ -241,7 +242,7 @@ TEST(MethodClaims, LabelsMayHaveNoNoiseAtALargeEpsilon) {
   for (const double epsilon0 : {2.0, 40.0, 41.0, 96.0}) {
     TrialSpec spec = Student("alibi");
     spec.source = QuerySource::private_split;
-    spec.epsilon0 = epsilon0;
+    spec.release.epsilon0 = epsilon0;
     EXPECT_EQ(Get(PlannedClaims(spec), Adjacency::label).status, ClaimStatus::proven) << epsilon0;
     std::vector<PrivacyEvent> events = PlanEvents(spec).value();
     for (PrivacyEvent& event : events) std::erase(event.facts, kFactUnboundedNoise);
@@ -257,7 +258,7 @@ TEST(MethodClaims, LabelsMayHaveNoNoiseAtALargeEpsilon) {
 TEST(MethodClaims, APartOfTheLabelsThatIsDrawnAgainCountsAgain) {
   TrialSpec spec = Student("lp-2st");
   spec.source = QuerySource::private_split;
-  spec.epsilon0 = 1;
+  spec.release.epsilon0 = 1;
   std::vector<PrivacyEvent> events = PlanEvents(spec).value();
   ASSERT_EQ(events.size(), 2U);
   events[0].count += events[0].rows_per_batch;
@@ -271,7 +272,7 @@ TEST(MethodClaims, LabelsThatDecideWhichExamplesArePrivateHaveNoClaim) {
   for (const char* method : {"lp-2st", "alibi"}) {
     TrialSpec spec = Student(method);
     spec.source = QuerySource::private_split;
-    spec.epsilon0 = 2;
+    spec.release.epsilon0 = 2;
     auto data = std::make_shared<DataSpec>(*spec.data);
     data->sensitive_classes = {6};
     spec.data = data;
@@ -287,7 +288,7 @@ TEST(MethodClaims, LabelsThatDecideWhichExamplesArePrivateHaveNoClaim) {
 TEST(MethodClaims, RedrawnLabelsCountAgain) {
   TrialSpec spec = Student("lp-2st");
   spec.source = QuerySource::private_split;
-  spec.epsilon0 = 1;
+  spec.release.epsilon0 = 1;
   std::vector<PrivacyEvent> events = PlanEvents(spec).value();
   ASSERT_EQ(events.size(), 2U);
   PrivacyEvent again = events[0];
@@ -300,26 +301,26 @@ TEST(MethodClaims, RedrawnLabelsCountAgain) {
 TEST(MethodClaims, ReplacementDoublesTheEmbeddingsSensitivity) {
   TrialSpec spec = Student("dp-merf");
   spec.source = QuerySource::private_split;
-  spec.noise_multiplier = 5;
+  spec.release.noise_multiplier = 5;
   const std::vector<Claim> claims = PlannedClaims(spec);
   const Claim& added = Get(claims, Adjacency::example, Neighbour::add_remove);
   EXPECT_EQ(added.status, ClaimStatus::proven);
-  EXPECT_GE(added.epsilon, GaussianEpsilon(spec.delta, 1.0 / 5)) << "one draw at sensitivity 1";
-  EXPECT_GE(Get(claims, Adjacency::example).epsilon, GaussianEpsilon(spec.delta, 2.0 / 5));
+  EXPECT_GE(added.epsilon, GaussianEpsilon(spec.privacy.delta, 1.0 / 5)) << "one draw at sensitivity 1";
+  EXPECT_GE(Get(claims, Adjacency::example).epsilon, GaussianEpsilon(spec.privacy.delta, 2.0 / 5));
 }
 
 TEST(MethodClaims, SpectralLabelsCostOneDrawWhateverTheirNumber) {
   TrialSpec spec = Student("dp-spectral");
   spec.source = QuerySource::public_split;
-  spec.noise_multiplier = 5;
+  spec.release.noise_multiplier = 5;
   for (const std::int64_t eigenvectors : {1, 400}) {
-    spec.eigenvectors = eigenvectors;
+    spec.labels.eigenvectors = eigenvectors;
     const std::vector<Claim> claims = PlannedClaims(spec);
     EXPECT_EQ(claims.size(), 2U);
     const Claim& added = Get(claims, Adjacency::example, Neighbour::add_remove);
     EXPECT_EQ(added.status, ClaimStatus::proven);
-    EXPECT_EQ(added.epsilon, RoundEpsilonUp(GaussianEpsilon(spec.delta, 1.0 / 5)));
-    EXPECT_EQ(Get(claims, Adjacency::example).epsilon, RoundEpsilonUp(GaussianEpsilon(spec.delta, 2.0 / 5)));
+    EXPECT_EQ(added.epsilon, RoundEpsilonUp(GaussianEpsilon(spec.privacy.delta, 1.0 / 5)));
+    EXPECT_EQ(Get(claims, Adjacency::example).epsilon, RoundEpsilonUp(GaussianEpsilon(spec.privacy.delta, 2.0 / 5)));
   }
   spec.source = QuerySource::private_split;
   for (const Claim& claim : PlannedClaims(spec)) EXPECT_EQ(claim.reason, reason::kPrivateSource);
@@ -331,7 +332,7 @@ TEST(MethodClaims, CalibrationSolvesForTheNoiseOfSpectralLabels) {
   ASSERT_TRUE(CalibrateTrial(spec).ok()) << CalibrateTrial(spec).message();
   const auto epsilon = [&] { return Get(PlannedClaims(spec), Adjacency::example, Neighbour::add_remove).epsilon; };
   EXPECT_EQ(epsilon(), 0.1);
-  spec.noise_multiplier *= 0.99;
+  spec.release.noise_multiplier *= 0.99;
   EXPECT_GT(epsilon(), 0.1);
   TrialSpec steps = Calibrated(Student("dp-spectral"), ClaimTarget::example, 1, Calibrate::steps);
   EXPECT_FALSE(CalibrateTrial(steps).ok());
@@ -349,13 +350,13 @@ TEST(MethodClaims, CalibrationFindsTheResponsesOfABudget) {
   TrialSpec spec = Calibrated(Student("dpsd-label"), ClaimTarget::slot, 3);
   spec.steps = 20;
   ASSERT_TRUE(CalibrateTrial(spec).ok()) << CalibrateTrial(spec).message();
-  EXPECT_GT(spec.epsilon0, 0.1);
+  EXPECT_GT(spec.release.epsilon0, 0.1);
   EXPECT_LE(Get(PlannedClaims(spec), Adjacency::slot, Neighbour::answer).epsilon, 3);
   TrialSpec more = spec;
-  more.epsilon0 *= 1.01;
+  more.release.epsilon0 *= 1.01;
   EXPECT_GT(Get(PlannedClaims(more), Adjacency::slot, Neighbour::answer).epsilon, 3);
   TrialSpec steps = Calibrated(Student("dpsd-label"), ClaimTarget::slot, 3, Calibrate::steps);
-  steps.epsilon0 = 0.1;
+  steps.release.epsilon0 = 0.1;
   ASSERT_TRUE(CalibrateTrial(steps).ok());
   EXPECT_LE(Get(PlannedClaims(steps), Adjacency::slot, Neighbour::answer).epsilon, 3);
   ++steps.steps;
@@ -365,7 +366,7 @@ TEST(MethodClaims, CalibrationFindsTheResponsesOfABudget) {
 TEST(MethodClaims, CalibrationOfThePapersFormulasTakesThemAsPrinted) {
   TrialSpec label = Calibrated(Student("dp-dfd"), ClaimTarget::paper, 1);
   ASSERT_TRUE(CalibrateTrial(label).ok()) << CalibrateTrial(label).message();
-  EXPECT_EQ(label.epsilon0, 1);
+  EXPECT_EQ(label.release.epsilon0, 1);
   TrialSpec rona = Calibrated(Student("rona"), ClaimTarget::paper, 5);
   rona.source = QuerySource::public_split;
   ASSERT_TRUE(CalibrateTrial(rona).ok()) << CalibrateTrial(rona).message();
@@ -375,7 +376,7 @@ TEST(MethodClaims, CalibrationOfThePapersFormulasTakesThemAsPrinted) {
 TEST(MethodClaims, CalibrationOfTheEmbeddingMeetsItsBudget) {
   TrialSpec spec = Calibrated(Student("dp-merf"), ClaimTarget::example, 1);
   spec.source = QuerySource::private_split;
-  spec.noise_multiplier = 0;
+  spec.release.noise_multiplier = 0;
   ASSERT_TRUE(CalibrateTrial(spec).ok()) << CalibrateTrial(spec).message();
   const Claim& added = Get(PlannedClaims(spec), Adjacency::example, Neighbour::add_remove);
   EXPECT_LE(added.epsilon, 1);

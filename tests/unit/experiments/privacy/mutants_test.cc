@@ -104,7 +104,7 @@ TEST(PrivacyMutants, SoftLabelFromRandomisedResponseIsCaught) {
 
 // Does a trial that stops by its accuracy on the test split, or whose teacher does, say so in every claim?
 std::string CheckSelection(const TrialSpec& stopped, const std::vector<Claim>& claims) {
-  if (stopped.stop_metric != StopMetric::accuracy) return "";
+  if (stopped.stop.metric != StopMetric::accuracy) return "";
   for (const Claim& claim : claims) {
     if (std::find(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest) == claim.assumptions.end())
       return "a claim does not say that the test split chose the step";
@@ -115,10 +115,10 @@ std::string CheckSelection(const TrialSpec& stopped, const std::vector<Claim>& c
 TEST(PrivacyMutants, TestSelectedEpochWithoutALabelIsCaught) {
   for (TrialSpec spec : {GradientStudent(Reading::working), VoteStudent(), DpSgd(Role::student), Teacher("plain")}) {
     const TrialSpec plain = spec;
-    spec.stop_metric = StopMetric::accuracy;
+    spec.stop.metric = StopMetric::accuracy;
     EXPECT_THAT(CheckSelection(spec, PlannedClaims(spec)), IsEmpty());
     EXPECT_THAT(CheckSelection(spec, PlannedClaims(plain)), HasSubstr("test split"));
-    spec.stop_metric = StopMetric::loss;
+    spec.stop.metric = StopMetric::loss;
     EXPECT_EQ(PlannedClaims(spec), PlannedClaims(plain));
   }
   // A student of a teacher that was selected so carries the label, whatever its own claims rest on.
@@ -131,10 +131,10 @@ TEST(PrivacyMutants, TestSelectedEpochWithoutALabelIsCaught) {
   };
   for (auto [student, teacher] : pairs) {
     const std::vector<Claim> unlabelled = PlannedClaims(student, PlannedClaims(teacher));
-    teacher.stop_metric = StopMetric::accuracy;
+    teacher.stop.metric = StopMetric::accuracy;
     EXPECT_THAT(CheckSelection(teacher, PlannedClaims(student, PlannedClaims(teacher))), IsEmpty());
     EXPECT_THAT(CheckSelection(teacher, unlabelled), HasSubstr("test split"));
-    teacher.stop_metric = StopMetric::loss;
+    teacher.stop.metric = StopMetric::loss;
     EXPECT_EQ(PlannedClaims(student, PlannedClaims(teacher)), unlabelled);
   }
 }

@@ -24,7 +24,7 @@ struct Case {
 };
 
 Bound TotalOf(const Case& one) {
-  return ComputeTotalBound({ComputeChargedEvents({&one.spec, one.teacher}, one.events)}, one.spec.delta);
+  return ComputeTotalBound({ComputeChargedEvents({&one.spec, one.teacher}, one.events)}, one.spec.privacy.delta);
 }
 
 // The least proven `example` claim; null: there is none.
@@ -83,7 +83,7 @@ std::vector<TrialSpec> Trials() {
 
 std::vector<std::vector<Claim>> Teachers() {
   Case by_index{Teacher("ensemble"), {}, {}}, following = by_index;
-  following.spec.partition = Partition::dirichlet;
+  following.spec.shards.partition = Partition::dirichlet;
   TrialSpec unproven = DpSgd(Role::teacher);
   std::vector<PrivacyEvent> events = PlanEvents(unproven).value();
   for (PrivacyEvent& event : events) event.facts.clear();
@@ -147,7 +147,7 @@ TEST(Totals, AskForWhatClaimsAskFor) {
 TEST(Totals, AugmentedDpSgdIsUnboundedWithoutItsFact) {
   for (const Role role : {Role::student, Role::teacher}) {
     Case one{DpSgd(role), {}, {}};
-    one.spec.augment = Augment::affine;
+    one.spec.inputs.augment = Augment::affine;
     one.events = PlanEvents(one.spec).value();
     EXPECT_TRUE(std::isfinite(TotalOf(one).epsilon));
     for (PrivacyEvent& event : one.events) std::erase(event.facts, kFactPerExampleAugmentation);
@@ -160,7 +160,7 @@ TEST(Totals, AugmentedDpSgdIsUnboundedWithoutItsFact) {
 
 TEST(Totals, VotesOverDataDependentShardsAreUnbounded) {
   TrialSpec ensemble = Teacher("ensemble");
-  ensemble.partition = Partition::dirichlet;
+  ensemble.shards.partition = Partition::dirichlet;
   Case one{VoteStudent(), PlannedClaims(ensemble), PlanEvents(VoteStudent()).value()};
   EXPECT_EQ(TotalOf(one).reason, reason::kShardsFollowExamples);
   one.teacher = PlannedClaims(Teacher("ensemble"));
@@ -193,7 +193,7 @@ TEST(Totals, LedgerOfAnOlderProgramIsUnboundedWithAReason) {
 
 TEST(Totals, NameWhatTheyRestOn) {
   TrialSpec spec = DpSgd(Role::student);
-  spec.stop_metric = StopMetric::accuracy;
+  spec.stop.metric = StopMetric::accuracy;
   std::vector<std::string> assumptions;
   const Bound total =
       ComputeTotalBound({ComputeChargedEvents({&spec, {}}, PlanEvents(spec).value())}, 1e-5, &assumptions);
@@ -212,7 +212,7 @@ TEST(WithdrawUnsupportedClaims, TakesWhatTheLedgerDoesNotSupportAndLeavesTheRest
   EXPECT_FALSE(WithdrawUnsupportedClaims({&spec, {}}, events, claims));
   EXPECT_EQ(claims, stored);
   EXPECT_FALSE(WithdrawUnsupportedClaims({&spec, {}}, {}, claims)) << "an empty ledger says nothing of a row";
-  spec.augment = Augment::affine;  // which needs a fact that was not recorded then
+  spec.inputs.augment = Augment::affine;  // which needs a fact that was not recorded then
   EXPECT_TRUE(WithdrawUnsupportedClaims({&spec, {}}, events, claims));
   ASSERT_NE(BestExample(stored), nullptr);
   EXPECT_EQ(BestExample(claims), nullptr);

@@ -20,7 +20,7 @@ std::string StatementOf(const TrialSpec& spec, const std::vector<Claim>& teacher
 
 TEST(WriteTrialStatement, DpSgdNamesSamplingNoiseNeighboursAndAccountant) {
   TrialSpec spec = DpSgd(Role::student);
-  spec.noise_multiplier = 2.0073;
+  spec.release.noise_multiplier = 2.0073;
   const std::string text = StatementOf(spec);
   EXPECT_THAT(text, HasSubstr("Released: 80 sums of gradients"));
   EXPECT_THAT(text, HasSubstr("each example with probability 0.128"));
@@ -36,7 +36,7 @@ TEST(WriteTrialStatement, AnEmbeddingIsNoSumOfGradients) {
     TrialSpec spec = DpSgd(Role::student);
     spec.method = method;
     spec.source = method == std::string("dp-merf") ? QuerySource::private_split : QuerySource::public_split;
-    spec.noise_multiplier = 5;
+    spec.release.noise_multiplier = 5;
     const std::string text = StatementOf(spec);
     EXPECT_THAT(
         text, HasSubstr("Released: 1 sum by class of vectors of the examples, of sensitivity 1 with Gaussian noise of "
@@ -92,7 +92,7 @@ TEST(WriteTrialStatement, TeacherWithoutNoiseReleasesNothingAndClaimsNothing) {
 
 TEST(WriteTrialStatement, LargeDeltaIsWarnedOf) {
   TrialSpec spec = VoteStudent();
-  spec.delta = 1e-3;
+  spec.privacy.delta = 1e-3;
   EXPECT_THAT(StatementOf(spec), HasSubstr("larger than 1/N for the 8000 private examples"));
 }
 

@@ -33,7 +33,7 @@ inline TrialSpec VoteStudent() {
   TrialSpec spec = GradientStudent(Reading::sound);
   spec.source = QuerySource::public_split;
   spec.queries = 300;
-  spec.vote_noise = 40;
+  spec.release.vote_noise = 40;
   return spec;
 }
 
@@ -46,9 +46,9 @@ inline TrialSpec DpSgd(Role role) {
   spec.network = "tanh-cnn";
   spec.steps = 80;
   spec.batch = 1024;
-  spec.norm_bound = 0.1;
-  spec.noise_multiplier = 2.1;
-  spec.shift = 0;
+  spec.release.norm_bound = 0.1;
+  spec.release.noise_multiplier = 2.1;
+  spec.inputs.shift = 0;
   return spec;
 }
 
@@ -70,9 +70,9 @@ inline TrialSpec Teacher(const std::string& method) {
 }
 
 inline TrialSpec Calibrated(TrialSpec spec, ClaimTarget claim, double epsilon, Calibrate what = Calibrate::noise) {
-  spec.claim = claim;
-  spec.epsilon = epsilon;
-  spec.calibrate = what;
+  spec.privacy.claim = claim;
+  spec.privacy.epsilon = epsilon;
+  spec.privacy.calibrate = what;
   return spec;
 }
 

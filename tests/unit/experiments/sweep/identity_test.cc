@@ -50,11 +50,11 @@ std::vector<TrialSpec> Samples() {
     if (kind == TrialKind::labelled_student) spec.source = QuerySource::public_split;
     ApplyPreset(spec, kind);
     // of every reading when the ids below were taken
-    spec.dkd_beta = 8;
-    spec.information_entropy = kind == TrialKind::raw_student ? 0 : 5;
+    spec.distill.dkd_beta = 8;
+    spec.generator.information_entropy = kind == TrialKind::raw_student ? 0 : 5;
     spec.data = Digits();
     if (spec.role == Role::student && FindMethod(spec.method)->teachers != 0) spec.parent = TrialId(7);
-    if (kind != TrialKind::sleeper) spec.stop_metric = StopMetric::loss;
+    if (kind != TrialKind::sleeper) spec.stop.metric = StopMetric::loss;
     EXPECT_EQ(FindKind(spec), kind);
     samples.push_back(spec);
   }

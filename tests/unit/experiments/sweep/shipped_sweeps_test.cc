@@ -57,7 +57,7 @@ TEST(ShippedSweeps, ChaosHasGangsAndTrialsThatMayShareADevice) {
   int gangs = 0, sharing = 0;
   for (const TrialSpec& trial : Shipped("chaos.toml").trials) {
     gangs += trial.devices == 2 ? 1 : 0;
-    sharing += trial.pack == PackMode::automatic ? 1 : 0;
+    sharing += trial.execution.pack == PackMode::automatic ? 1 : 0;
   }
   EXPECT_EQ(gangs, 2);
   EXPECT_GE(sharing, 2);

@@ -45,9 +45,9 @@ TEST(SideInformation, AStudentHadWhatItsTeacherHad) {
 TEST(SideInformation, SpreadLabelsRestOnPublicPictures) {
   TrialSpec student;
   student.source = QuerySource::public_split;
-  student.neighbours = 10;
+  student.labels.neighbours = 10;
   EXPECT_EQ(SideInformation(student, nullptr), "public pictures, domain knowledge");
-  student.balance = true;
+  student.distill.balance = true;
   EXPECT_EQ(SideInformation(student, nullptr), "public pictures, class shares, domain knowledge");
   student.source = QuerySource::generator;
   EXPECT_EQ(SideInformation(student, nullptr), "none");

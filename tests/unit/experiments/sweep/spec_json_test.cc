@@ -162,7 +162,7 @@ TEST(SpecJson, DefaultSpecWithoutDataComesBack) {
 TEST(SpecJson, KeysThatAreAbsentKeepTheirDefaults) {
   const auto decoded = DecodeTrialSpec(R"({"role":"student","sigma":5.0})");
   ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(decoded->sigma, 5);
+  EXPECT_EQ(decoded->release.sigma, 5);
   EXPECT_EQ(decoded->batch, TrialSpec{}.batch);
 }
 

@@ -573,7 +573,7 @@ TEST(SweepErrors, WeightsThatCannotBeReadStandAtTheirKey) {
 TEST(SweepErrors, UnreachableEpsilonStandsAtTheEpsilon) {
   PlanHooks hooks = FakeHooks();
   hooks.calibrate = [](TrialSpec& spec) {
-    return spec.epsilon == 3 ? UsageError("epsilon 3 cannot be met") : Status();
+    return spec.privacy.epsilon == 3 ? UsageError("epsilon 3 cannot be met") : Status();
   };
   const PlanOutcome outcome =
       PlanText(kHead + kTeachers +
@@ -603,7 +603,7 @@ TEST(SweepErrors, UnreachableEpsilonOfATeacherStandsInItsDefinition) {
 TEST(SweepErrors, CountThatCalibrationSolvesForIsJudgedToo) {
   PlanHooks hooks = FakeHooks();
   hooks.calibrate = [](TrialSpec& spec) {
-    if (spec.calibrate == Calibrate::steps) spec.queries = 2000;
+    if (spec.privacy.calibrate == Calibrate::steps) spec.queries = 2000;
     return Status();
   };
   const std::string text = kHead + kTeachers +

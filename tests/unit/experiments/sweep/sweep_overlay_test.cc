@@ -47,7 +47,7 @@ TEST(SweepOverlay, ArgumentsReachEveryTable) {
 
 TEST(SweepOverlay, BareWordsAreStrings) {
   EXPECT_EQ(Students(GoodPlan(kText, {{"trial.noise=seeded"}, ""}))[0].noise, NoiseMode::seeded);
-  EXPECT_EQ(Students(GoodPlan(kText, {{"trial.deadline=90s"}, ""}))[0].deadline_seconds, 90);
+  EXPECT_EQ(Students(GoodPlan(kText, {{"trial.deadline=90s"}, ""}))[0].execution.deadline_seconds, 90);
 }
 
 struct BadArgument {

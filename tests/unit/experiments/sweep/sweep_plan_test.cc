@@ -21,7 +21,7 @@ TEST(SweepPlan, AxesVaryInFileOrderTheFirstSlowestSeedsFastest) {
   const auto students = Students(GoodPlan(
       kBase + "[sweep]\nseeds = [5, 3]\nzip.b = [{ steps = 1 }, { steps = 2, batch = 8 }]\ngrid.sigma = [9, 4]\n"));
   std::vector<std::tuple<std::int64_t, std::int64_t, double, std::uint64_t>> seen;
-  for (const TrialSpec& trial : students) seen.emplace_back(trial.steps, trial.batch, trial.sigma, trial.seed);
+  for (const TrialSpec& trial : students) seen.emplace_back(trial.steps, trial.batch, trial.release.sigma, trial.seed);
   EXPECT_THAT(seen, ElementsAre(std::tuple(1, 256, 9.0, 5U), std::tuple(1, 256, 9.0, 3U), std::tuple(1, 256, 4.0, 5U),
                                 std::tuple(1, 256, 4.0, 3U), std::tuple(2, 8, 9.0, 5U), std::tuple(2, 8, 9.0, 3U),
                                 std::tuple(2, 8, 4.0, 5U), std::tuple(2, 8, 4.0, 3U)));
@@ -73,9 +73,9 @@ TEST(SweepPlan, TeacherKindFollowsFromItsDefinition) {
   EXPECT_EQ(plan.trials[0].method, "ensemble");
   EXPECT_EQ(plan.trials[0].members, 10);
   EXPECT_EQ(plan.trials[1].method, "dpsgd");
-  EXPECT_EQ(plan.trials[1].noise_multiplier, 1.5);
-  EXPECT_EQ(plan.trials[1].norm_bound, 0.1);
-  EXPECT_EQ(plan.trials[1].claim, ClaimTarget::none);
+  EXPECT_EQ(plan.trials[1].release.noise_multiplier, 1.5);
+  EXPECT_EQ(plan.trials[1].release.norm_bound, 0.1);
+  EXPECT_EQ(plan.trials[1].privacy.claim, ClaimTarget::none);
   EXPECT_GT(plan.trials[3].queries, 0) << "the preset asks an ensemble";
   EXPECT_EQ(plan.trials[2].queries, 0) << "and nobody else";
 }
@@ -112,9 +112,9 @@ TEST(SweepPlan, ATorchScriptTeacherNeedsNoNetwork) {
 TEST(SweepPlan, PrivateEpsilonAsksForAProvenExampleClaimByNoise) {
   const SweepPlan plan = GoodPlan(
       kHead + "[teacher]\ndp = { private = { epsilon = 3 } }\n[trial]\nteacher = \"dp\"\nreading = \"sound\"\n");
-  EXPECT_EQ(plan.trials[0].epsilon, 3);
-  EXPECT_EQ(plan.trials[0].claim, ClaimTarget::example);
-  EXPECT_EQ(plan.trials[0].calibrate, Calibrate::noise);
+  EXPECT_EQ(plan.trials[0].privacy.epsilon, 3);
+  EXPECT_EQ(plan.trials[0].privacy.claim, ClaimTarget::example);
+  EXPECT_EQ(plan.trials[0].privacy.calibrate, Calibrate::noise);
 }
 
 TEST(SweepPlan, TeachersInheritNoiseDeltaAndThreads) {
@@ -125,9 +125,9 @@ TEST(SweepPlan, TeachersInheritNoiseDeltaAndThreads) {
                "[trial]\nnoise = \"seeded\"\ndelta = 1e-6\nthreads = 3\nbatch = 77\ndeadline = \"9s\"\n"
                "reading = \"sound\"\n[sweep]\ngrid.teacher = [\"dp\", \"own\"]\n");
   EXPECT_EQ(plan.trials[0].noise, NoiseMode::seeded);
-  EXPECT_EQ(plan.trials[0].delta, 1e-6);
+  EXPECT_EQ(plan.trials[0].privacy.delta, 1e-6);
   EXPECT_EQ(plan.trials[0].threads, 3);
-  EXPECT_EQ(plan.trials[0].deadline_seconds, 9);
+  EXPECT_EQ(plan.trials[0].execution.deadline_seconds, 9);
   EXPECT_EQ(plan.trials[0].batch, 1024) << "nothing else is inherited";
   EXPECT_EQ(plan.trials[1].threads, 5);
 }
@@ -140,14 +140,14 @@ TEST(SweepPlan, PlainTeachersAreSharedAcrossNoiseModes) {
 TEST(SweepPlan, PresetsDependOnTheKindOfTrial) {
   const auto students = Students(
       GoodPlan(kBase + "[sweep]\nzip.a = [{ reading = \"working\" }, { method = \"dpsgd\", noise_multiplier = 1 }]\n"));
-  EXPECT_EQ(students[0].sigma, 100);
-  EXPECT_EQ(students[0].norm_bound, 1e-3);
+  EXPECT_EQ(students[0].release.sigma, 100);
+  EXPECT_EQ(students[0].release.norm_bound, 1e-3);
   EXPECT_EQ(students[0].network, "datalens");
-  EXPECT_EQ(students[0].student_steps, 16);
-  EXPECT_EQ(students[0].replay, 40);
-  EXPECT_EQ(students[1].norm_bound, 0.1);
-  EXPECT_EQ(students[1].lr, 4);
-  EXPECT_EQ(students[1].momentum, 0.9);
+  EXPECT_EQ(students[0].distill.student_steps, 16);
+  EXPECT_EQ(students[0].distill.replay, 40);
+  EXPECT_EQ(students[1].release.norm_bound, 0.1);
+  EXPECT_EQ(students[1].optimization.lr, 4);
+  EXPECT_EQ(students[1].optimization.momentum, 0.9);
   EXPECT_EQ(students[1].network, "tanh-cnn");
   EXPECT_EQ(students[1].source, QuerySource::private_split);
   EXPECT_FALSE(students[1].parent.has_value());
@@ -172,9 +172,9 @@ TEST(SweepPlan, WhenRulesApplyInOrderAndSeeWhatEarlierOnesSet) {
   const auto students =
       Students(GoodPlan(kBase + "[sweep]\ngrid.sigma = [1, 2]\nwhen = [{ if = { sigma = 1 }, set = { kappa = 0.5 } },\n"
                                 "{ if = { kappa = 0.5 }, set = { replay = 3 } }]\n"));
-  EXPECT_EQ(students[0].kappa, 0.5);
-  EXPECT_EQ(students[0].replay, 3);
-  EXPECT_EQ(students[1].replay, 40);
+  EXPECT_EQ(students[0].distill.kappa, 0.5);
+  EXPECT_EQ(students[0].distill.replay, 3);
+  EXPECT_EQ(students[1].distill.replay, 40);
 }
 
 TEST(SweepPlan, WhenRulesMayChangeTheKindOfTrial) {
@@ -182,23 +182,23 @@ TEST(SweepPlan, WhenRulesMayChangeTheKindOfTrial) {
                                                   "= { reading = \"sound\", teacher = \"dp\" } }]\n"));
   EXPECT_EQ(students[0].reading, Reading::working);
   EXPECT_EQ(students[1].reading, Reading::sound);
-  EXPECT_EQ(students[1].sigma, TrialSpec{}.sigma);
+  EXPECT_EQ(students[1].release.sigma, TrialSpec{}.sigma);
   EXPECT_NE(*students[0].parent, *students[1].parent);
 }
 
 TEST(SweepPlan, ConditionsMatchAnyOfAListAndValuesOfPresets) {
   const auto students = Students(GoodPlan(kBase + "[sweep]\ngrid.steps = [1, 2, 3]\nwhen = [{ if = { steps = "
                                                   "[1, 3], sigma = 100 }, set = { lr = 0.5 } }]\n"));
-  EXPECT_EQ(students[0].lr, 0.5);
-  EXPECT_EQ(students[1].lr, 1e-3);
-  EXPECT_EQ(students[2].lr, 0.5);
+  EXPECT_EQ(students[0].optimization.lr, 0.5);
+  EXPECT_EQ(students[1].optimization.lr, 1e-3);
+  EXPECT_EQ(students[2].optimization.lr, 0.5);
 }
 
 TEST(SweepPlan, ExcludeLeavesOutWhatMatchesEveryCondition) {
   const auto students = Students(
       GoodPlan(kBase + "[sweep]\ngrid.steps = [1, 2]\ngrid.sigma = [1, 2]\nexclude = [{ steps = 1, sigma = 2 }]\n"));
   ASSERT_EQ(students.size(), 3U);
-  for (const TrialSpec& trial : students) EXPECT_FALSE(trial.steps == 1 && trial.sigma == 2);
+  for (const TrialSpec& trial : students) EXPECT_FALSE(trial.steps == 1 && trial.release.sigma == 2);
 }
 
 TEST(SweepPlan, RulesThatMatchNothingAreWarnings) {
@@ -311,7 +311,7 @@ TEST(SweepPlan, ATeachersEpsilonIsThatOfTheRowsThatOnlyAskIt) {
     for (const auto& [key, value] : student.axes)
       if (key == "epsilon") columns.push_back(value);
   EXPECT_THAT(columns, ElementsAre("3", "3", "1"));
-  EXPECT_EQ(students[0].epsilon, 0);
+  EXPECT_EQ(students[0].privacy.epsilon, 0);
   EXPECT_EQ(FindKind(students[1]), TrialKind::labelled_student);
 }
 
@@ -351,7 +351,7 @@ TEST(SweepPlan, VotesOnDrawnPicturesAreFittedToASetOfThem) {
                         "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"procedural\"\nvote_noise = 3\n"
                         "steps = 4\nbatch = 100\nqueries = 400\nlabel_steps = 9\naugment = \"elastic\"\n"));
   ASSERT_EQ(students.size(), 1U);
-  EXPECT_EQ(students[0].label_steps, 9);
+  EXPECT_EQ(students[0].labels.label_steps, 9);
   EXPECT_EQ(students[0].steps, 4);
   EXPECT_EQ(KeyText(students[0], "student_steps"), "");
   EXPECT_EQ(KeyText(students[0], "neighbours"), "");
@@ -372,10 +372,10 @@ TEST(SweepPlan, VotesOnGeneratedInputsHaveStepsAndNoLabelSteps) {
                                           "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 3\n"
                                           "[sweep]\nzip.a = [{ source = \"public\", label_steps = 9 }, { source = "
                                           "\"generator\", steps = 7 }]\n"));
-  EXPECT_EQ(students[0].label_steps, 9);
+  EXPECT_EQ(students[0].labels.label_steps, 9);
   EXPECT_EQ(students[0].steps, TrialSpec{}.steps);
   EXPECT_EQ(students[1].steps, 7);
-  EXPECT_EQ(students[1].label_steps, TrialSpec{}.label_steps);
+  EXPECT_EQ(students[1].labels.label_steps, TrialSpec{}.label_steps);
 }
 
 TEST(SweepPlan, TheGeneratorNeedsSidesThatItCanDouble) {
@@ -393,13 +393,13 @@ TEST(SweepPlan, TheGeneratorNeedsSidesThatItCanDouble) {
 TEST(SweepPlan, CalibrationComesBeforeTheId) {
   PlanHooks hooks = FakeHooks();
   hooks.calibrate = [](TrialSpec& spec) {
-    if (spec.calibrate == Calibrate::noise) spec.noise_multiplier = 1.25;
+    if (spec.privacy.calibrate == Calibrate::noise) spec.release.noise_multiplier = 1.25;
     return Status();
   };
   const std::string text =
       kHead + "[trial]\nmethod = \"dpsgd\"\nclaim = \"example\"\nepsilon = 3\ncalibrate = \"noise\"\n";
   const SweepPlan plan = GoodPlan(text, {}, hooks);
-  EXPECT_EQ(plan.trials[0].noise_multiplier, 1.25);
+  EXPECT_EQ(plan.trials[0].release.noise_multiplier, 1.25);
   EXPECT_EQ(plan.trials[0].id, ComputeTrialId(plan.trials[0]));
   EXPECT_NE(plan.trials[0].id, GoodPlan(text).trials[0].id);
 }
@@ -484,17 +484,17 @@ TEST(SweepPlan, StopRuleIsATableAndPartOfTheIdentity) {
   const auto plain = Students(GoodPlan(kBase));
   const auto ruled = Students(GoodPlan(kBase + "stop = { metric = \"loss\", below = 0.5, after = 20, every = 5 }\n"));
   ASSERT_EQ(ruled.size(), 1U);
-  EXPECT_EQ(ruled[0].stop_metric, StopMetric::loss);
-  EXPECT_FALSE(ruled[0].stop_above);
-  EXPECT_EQ(ruled[0].stop_threshold, 0.5);
-  EXPECT_EQ(ruled[0].stop_after, 20);
-  EXPECT_EQ(ruled[0].stop_every, 5);
+  EXPECT_EQ(ruled[0].stop.metric, StopMetric::loss);
+  EXPECT_FALSE(ruled[0].stop.above);
+  EXPECT_EQ(ruled[0].stop.threshold, 0.5);
+  EXPECT_EQ(ruled[0].stop.after, 20);
+  EXPECT_EQ(ruled[0].stop.every, 5);
   EXPECT_NE(ruled[0].id, plain[0].id);
   const auto axis = Students(
       GoodPlan(kBase + "[sweep]\nzip.a = [{ stop = { metric = \"test.accuracy\", above = 0.9 } }, { steps = 7 }]\n"));
-  EXPECT_EQ(axis[0].stop_metric, StopMetric::accuracy);
-  EXPECT_TRUE(axis[0].stop_above);
-  EXPECT_EQ(axis[1].stop_metric, StopMetric::none);
+  EXPECT_EQ(axis[0].stop.metric, StopMetric::accuracy);
+  EXPECT_TRUE(axis[0].stop.above);
+  EXPECT_EQ(axis[1].stop.metric, StopMetric::none);
 }
 
 TEST(SweepPlan, BadStopRulesAreLocated) {
@@ -502,7 +502,7 @@ TEST(SweepPlan, BadStopRulesAreLocated) {
            {"stop = 3", "takes a table"},
            {"stop = { metric = \"loss\" }", "either above or below"},
            {"stop = { metric = \"los\", above = 1 }", "did you mean \"loss\"?"},
-           {"stop = { above = 1 }", "missing trial.stop.metric"},
+           {"stop = { above = 1 }", "missing trial.stop_metric"},
            {"stop = { metric = \"loss\", above = 1, evry = 2 }", "did you mean \"every\"?"}}) {
     const PlanOutcome outcome = PlanText(kBase + text + "\n");
     ASSERT_EQ(outcome.errors.size(), 1U) << text;
@@ -621,7 +621,7 @@ TEST(SweepPlan, FullBatchIsTheNumberOfPrivateExamples) {
     EXPECT_EQ(trial.method, "dp-gd") << trial.name;
     EXPECT_EQ(trial.batch, 8000);
     EXPECT_EQ(trial.network, "hog-linear");
-    EXPECT_EQ(trial.lr, 16);
+    EXPECT_EQ(trial.optimization.lr, 16);
     EXPECT_EQ(trial.steps, 100);
   }
 }

@@ -383,8 +383,8 @@ class PostProcessingTest : public OrchestratorTest {
     teacher.noise = NoiseMode::secure;
     if (private_teacher) {
       teacher.method = "dpsgd";
-      teacher.noise_multiplier = 2;
-      teacher.shift = 0;
+      teacher.release.noise_multiplier = 2;
+      teacher.inputs.shift = 0;
     }
     teacher.id = ComputeTrialId(teacher);
     TrialSpec student = TrialBuilder(2).Of(teacher).With(data).Build();

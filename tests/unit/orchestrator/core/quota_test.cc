@@ -163,7 +163,7 @@ TEST_F(QuotaRun, WallClockStopsWhatRuns) {
 
 TEST_F(QuotaRun, LargerPriorityIsPlacedFirst) {
   SweepPlan plan = FamilyPlan(3, 0);
-  plan.trials[2].priority = 5;
+  plan.trials[2].execution.priority = 5;
   plan.quota.concurrency = 1;
   ASSERT_TRUE(OpenSweep(core_, plan, now(), outbox_).ok());
   OnMessage(core_, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", "", 1, ""}}, now(), outbox_);

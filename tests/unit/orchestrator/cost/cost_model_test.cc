@@ -67,7 +67,7 @@ TEST(Shape, ClosedFormMembersCostPerExample) {
   trained.network = "hog-linear";
   trained.members = 4;
   TrialSpec ridge = trained;
-  ridge.ridge = 0.3;
+  ridge.shards.ridge = 0.3;
   EXPECT_NE(ComputeCostShape(ridge, nullptr), ComputeCostShape(trained, nullptr));
   TrialSpec longer = ridge;
   longer.epochs = 2 * ridge.epochs + 1;

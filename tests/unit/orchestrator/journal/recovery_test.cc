@@ -209,11 +209,11 @@ TEST_F(RecoveryTest, TrialsThatLeftThePlanAreNotRun) {
 TEST_F(RecoveryTest, FieldsOutsideTheIdentityFollowTheSweepFile) {
   SweepPlan plan = FamilyPlan(1, 0);
   Start(plan);
-  plan.trials[0].priority = 9;
-  plan.trials[0].deadline_seconds = 77;
+  plan.trials[0].execution.priority = 9;
+  plan.trials[0].execution.deadline_seconds = 77;
   ASSERT_EQ(ComputeTrialId(plan.trials[0]), plan.trials[0].id);
   Start(plan);
-  EXPECT_EQ(core().Get(plan.trials[0].id).spec.deadline_seconds, 77);
+  EXPECT_EQ(core().Get(plan.trials[0].id).spec.execution.deadline_seconds, 77);
   EXPECT_EQ(core().plan().size(), 1U);
 }
 

@@ -44,7 +44,7 @@ struct NoiseSweep {
            std::uint64_t number) {
     TrialSpec spec = testing::SampleStudent(data, seed);
     spec.reading = reading;
-    spec.sigma = sigma;
+    spec.release.sigma = sigma;
     spec.id = TrialId(number);
     spec.axes = {{"reading", reading == Reading::working ? "working" : "printed"}, {"sigma", std::to_string(sigma)}};
     plan.trials.push_back(spec);
@@ -171,13 +171,13 @@ TEST(PlotFigure, NoEpsilonStandsWithoutItsAdjacencyAndDelta) {
   NoiseSweep sweep;
   for (std::size_t i = 1; i < sweep.plan.trials.size(); ++i) {
     TrialSpec& spec = sweep.plan.trials[i];
-    spec.claim = ClaimTarget::example;
-    spec.calibrate = Calibrate::noise;
-    spec.epsilon = 100 / spec.sigma;
+    spec.privacy.claim = ClaimTarget::example;
+    spec.privacy.calibrate = Calibrate::noise;
+    spec.privacy.epsilon = 100 / spec.release.sigma;
     spec.axes = {{"reading", spec.axes[0].second},
-                 {"epsilon", spec.sigma == 50    ? "2"
-                             : spec.sigma == 100 ? "1"
-                                                 : "0.5"}};
+                 {"epsilon", spec.release.sigma == 50    ? "2"
+                             : spec.release.sigma == 100 ? "1"
+                                                         : "0.5"}};
     sweep.view.trials[i].spec = spec;
   }
   const FigureData data = sweep.Figure(Against("epsilon", {"reading"}));
@@ -199,12 +199,12 @@ TEST(PlotFigure, EpsilonsOfTwoKindsOnOneAxisAreToldApartInTheLegend) {
   NoiseSweep sweep;
   for (std::size_t i = 1; i < sweep.plan.trials.size(); ++i) {
     TrialSpec& spec = sweep.plan.trials[i];
-    spec.claim = spec.reading == Reading::working ? ClaimTarget::paper : ClaimTarget::teacher;
-    spec.epsilon = 100 / spec.sigma;
+    spec.privacy.claim = spec.reading == Reading::working ? ClaimTarget::paper : ClaimTarget::teacher;
+    spec.privacy.epsilon = 100 / spec.release.sigma;
     spec.axes = {{"reading", spec.axes[0].second},
-                 {"epsilon", spec.sigma == 50    ? "2"
-                             : spec.sigma == 100 ? "1"
-                                                 : "0.5"}};
+                 {"epsilon", spec.release.sigma == 50    ? "2"
+                             : spec.release.sigma == 100 ? "1"
+                                                         : "0.5"}};
     sweep.view.trials[i].spec = spec;
   }
   const FigureData data = sweep.Figure(Against("epsilon", {"reading"}));
@@ -222,9 +222,9 @@ TEST(PlotFigure, PublishedPointsAreSeriesOfTheirOwn) {
   for (std::size_t i = 1; i < sweep.plan.trials.size(); ++i) {
     TrialSpec& spec = sweep.plan.trials[i];
     spec.data = digits;
-    spec.claim = ClaimTarget::paper;
-    spec.epsilon = spec.sigma == 50 ? 10 : spec.sigma == 100 ? 1 : 0.5;
-    spec.axes = {{"epsilon", spec.sigma == 50 ? "10" : spec.sigma == 100 ? "1" : "0.5"}};
+    spec.privacy.claim = ClaimTarget::paper;
+    spec.privacy.epsilon = spec.release.sigma == 50 ? 10 : spec.release.sigma == 100 ? 1 : 0.5;
+    spec.axes = {{"epsilon", spec.release.sigma == 50 ? "10" : spec.release.sigma == 100 ? "1" : "0.5"}};
   }
   FigureSpec spec = Against("epsilon", {"method"});
   spec.published = "dpdfd-ijcai23/table1";

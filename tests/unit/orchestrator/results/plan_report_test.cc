@@ -111,10 +111,10 @@ TEST(PlanReport, RoomForRetriesIsSaidWhereTrialsAreCalibrated) {
   testing::Sample sample = testing::SampleSweep();
   const auto text = [&] { return PlanAsText(MakePlanReport(sample.plan, "results/x", nullptr), 1000); };
   EXPECT_THAT(text(), ::testing::Not(HasSubstr("leave room")));
-  sample.plan.trials[1].calibrate = Calibrate::noise;
+  sample.plan.trials[1].privacy.calibrate = Calibrate::noise;
   EXPECT_THAT(text(), HasSubstr("leave no room for lost attempts (retries = 0)"));
-  sample.plan.trials[2].calibrate = Calibrate::steps;
-  sample.plan.trials[2].retries = 2;
+  sample.plan.trials[2].privacy.calibrate = Calibrate::steps;
+  sample.plan.trials[2].execution.retries = 2;
   EXPECT_THAT(text(), HasSubstr("leave room for 0 to 2 lost attempts"));
 }
 

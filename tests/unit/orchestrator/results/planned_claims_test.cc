@@ -27,7 +27,7 @@ TEST(PlannedClaims, AStudentsRestOnThoseOfItsTeacher) {
   const std::vector<privacy::Claim> of_plain = claims.Of(student, &teacher);
   EXPECT_EQ(of_plain, WorkedOut(student, &teacher));
   teacher.method = "dpsgd";
-  teacher.noise_multiplier = 4;
+  teacher.release.noise_multiplier = 4;
   EXPECT_EQ(claims.Of(student, &teacher), WorkedOut(student, &teacher));
   EXPECT_NE(claims.Of(student, &teacher), of_plain);
   EXPECT_EQ(claims.Of(student, nullptr), WorkedOut(student, nullptr));
@@ -43,7 +43,7 @@ TEST(PlannedClaims, NothingIsProvenOfWhatAuditsRefuteNorOfItsStudents) {
   TrialSpec teacher = testing::SampleTeacher(data), student = testing::SampleStudent(data, 0);
   student.reading = Reading::sound;
   teacher.method = "dpsgd";
-  teacher.noise_multiplier = 4;
+  teacher.release.noise_multiplier = 4;
   teacher.id = TrialId::FromHex("00000000000000aa").value();
   PlannedClaims whole;
   ASSERT_TRUE(AnyProven(whole.Of(teacher, nullptr)));
@@ -61,11 +61,11 @@ TEST(PlannedClaims, NoMoreAreHeldThanTheLimitHoweverManyDiffer) {
   const TrialSpec teacher = testing::SampleTeacher(data);
   PlannedClaims claims;
   for (std::size_t i = 0; i < 2 * PlannedClaims::kMaxRemembered; ++i) {
-    student.sigma = 1 + static_cast<double>(i);
+    student.release.sigma = 1 + static_cast<double>(i);
     const std::vector<privacy::Claim>& found = claims.Of(student, &teacher);
     ASSERT_LE(claims.remembered(), PlannedClaims::kMaxRemembered + 1);
     if (i % 1000 == 0) {
-      EXPECT_EQ(found, WorkedOut(student, &teacher)) << student.sigma;
+      EXPECT_EQ(found, WorkedOut(student, &teacher)) << student.release.sigma;
     }
   }
 }

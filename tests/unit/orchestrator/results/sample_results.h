@@ -58,8 +58,8 @@ inline TrialSpec SampleBaseline(const std::shared_ptr<const DataSpec>& data) {
   spec.method = "dpsgd";
   spec.network = "tanh-cnn";
   spec.data = data;
-  spec.epsilon = 3;
-  spec.claim = ClaimTarget::example;
+  spec.privacy.epsilon = 3;
+  spec.privacy.claim = ClaimTarget::example;
   spec.id = TrialId(0xdd00000000000001);
   spec.name = "dpsgd-digits-s0";
   return spec;

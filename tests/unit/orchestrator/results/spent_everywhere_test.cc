@@ -390,7 +390,7 @@ TEST_F(Spent, CrashThatLeftReservationsOpen) {
     return draws;
   });
   const double open = Total();
-  EXPECT_GT(open, privacy::ComputeTotalEpsilon({privacy::PlanEvents(spec).value()}, spec.delta));
+  EXPECT_GT(open, privacy::ComputeTotalEpsilon({privacy::PlanEvents(spec).value()}, spec.privacy.delta));
 }
 
 TEST_F(Spent, TrialThatWasTriedAgain) {
@@ -401,7 +401,7 @@ TEST_F(Spent, TrialThatWasTriedAgain) {
     draws.back().attempt = 2;
     return draws;
   });
-  EXPECT_GT(Total(), privacy::ComputeTotalEpsilon({privacy::PlanEvents(spec).value()}, spec.delta));
+  EXPECT_GT(Total(), privacy::ComputeTotalEpsilon({privacy::PlanEvents(spec).value()}, spec.privacy.delta));
 }
 
 TEST_F(Spent, SeededNoise) {
@@ -631,7 +631,7 @@ TEST_F(Spent, RowsOfAnOlderProgramAreShownWithoutTheBound) {
   });
   ResultsView view = ReadResults(env_, kOwn).value();
   TrialSpec plain = spec;
-  plain.augment = Augment::none;
+  plain.inputs.augment = Augment::none;
   view.trials[0].row->claims = privacy::ComputeClaims({&plain, {}}, privacy::PlanEvents(plain).value());
   ASSERT_EQ(view.trials[0].row->claims[0].status, privacy::ClaimStatus::proven);
   WithdrawRefuted(env_, view);

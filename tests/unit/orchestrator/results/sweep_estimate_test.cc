@@ -117,7 +117,7 @@ TEST_F(SweepEstimateTest, GangsCostAllTheirDevices) {
 
 TEST_F(SweepEstimateTest, DiskIsFilesThatStayAndCheckpointsOfWhatRunsAtOnce) {
   TrialSpec spec = TrialBuilder(1).Steps(10).Build();
-  spec.checkpoint_keep = 1;
+  spec.execution.checkpoint_keep = 1;
   Measure(spec, nullptr, 1000, 50);
   const std::vector<PendingTrial> trials(3, {&spec, nullptr});
   EXPECT_EQ(EstimateSweep(costs_, trials, 2)->disk_bytes, 3000U + 2 * 2 * 50);
@@ -150,10 +150,10 @@ TEST_F(SweepEstimateTest, WhatRunsTellsOfWhatIsLikeItBeforeAnythingHasEnded) {
 
 TEST_F(SweepEstimateTest, TrialsThatSharedADeviceTakeTheirPartOfIt) {
   TrialSpec spec = TrialBuilder(1).Steps(10).Build();
-  spec.pack = PackMode::automatic;
+  spec.execution.pack = PackMode::automatic;
   const std::vector<PendingTrial> four(4, PendingTrial{&spec, nullptr});
   TrialSpec alone = spec;
-  alone.pack = PackMode::off;
+  alone.execution.pack = PackMode::off;
   Measure(alone, nullptr);
   const auto before = EstimateSweep(costs_, four, 1);
   ASSERT_TRUE(before) << "as if alone, until something is measured";

@@ -229,7 +229,7 @@ class VerifyCharged : public VerifyFolder {
     spec_.reading = Reading::sound;
     spec_.source = QuerySource::public_split;
     spec_.queries = kVotes;
-    spec_.vote_noise = 40;
+    spec_.release.vote_noise = 40;
     spec_.noise = NoiseMode::secure;
     spec_.id = ComputeTrialId(spec_);
     events_ = privacy::PlanEvents(spec_).value();

@@ -23,11 +23,11 @@ CostModel Costs(const TrialSpec& spec, double unit_seconds, double start_seconds
 
 TEST(ComputeSecondsToCheckpoint, WhatComesFirstPlusTheStartUp) {
   TrialSpec spec = TrialBuilder().Steps(100).Build();
-  spec.checkpoint_seconds = 30;
+  spec.execution.checkpoint_seconds = 30;
   const CostModel costs = Costs(spec, 2, 5);
   EXPECT_DOUBLE_EQ(*ComputeSecondsToCheckpoint(costs, spec, nullptr, 0), 5 + 30 + 2);
   EXPECT_NEAR(*ComputeSecondsToCheckpoint(costs, spec, nullptr, 0.95), 5 + 10, 1e-9) << "it ends before";
-  spec.checkpoint_steps = 4;
+  spec.execution.checkpoint_steps = 4;
   EXPECT_DOUBLE_EQ(*ComputeSecondsToCheckpoint(costs, spec, nullptr, 0), 5 + 8);
   EXPECT_FALSE(ComputeSecondsToCheckpoint(CostModel(), spec, nullptr, 0));
 }
@@ -43,7 +43,7 @@ class TimeFitTest : public OrchestratorTest {
  protected:
   void Start(double left, bool measured = true) {
     TrialSpec slow = TrialBuilder(1).Steps(100).Build(), quick = TrialBuilder(2).Steps(2).Build();
-    slow.checkpoint_seconds = 10;
+    slow.execution.checkpoint_seconds = 10;
     quick.batch = 8;
     quick.id = ComputeTrialId(quick);
     slow_ = slow.id;

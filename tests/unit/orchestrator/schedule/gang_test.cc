@@ -123,8 +123,8 @@ TEST_F(GangTest, SmallTrialsFillWhatAWaitingGangDoesNotNeed) {
 TEST_F(GangTest, AStreamOfSmallTrialsDoesNotStarveAGang) {
   std::vector<TrialSpec> trials = {Gang(0, 4)};
   for (std::uint64_t seed = 1; seed <= 40; ++seed) trials.push_back(Gang(seed, 1));
-  trials[0].priority = -1;  // behind the first of them, which occupy every slot
-  for (std::size_t i = 9; i < trials.size(); ++i) trials[i].priority = -2;
+  trials[0].execution.priority = -1;  // behind the first of them, which occupy every slot
+  for (std::size_t i = 9; i < trials.size(); ++i) trials[i].execution.priority = -2;
   Open(PlanOf(trials));
   Register(0, 4);
   Register(1, 4);

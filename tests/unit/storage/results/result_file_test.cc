@@ -64,7 +64,7 @@ std::string SpecJson(const std::string& path, double sigma) {
   data->digest = std::string(64, 'd');
   TrialSpec spec;
   spec.data = data;
-  spec.sigma = sigma;
+  spec.release.sigma = sigma;
   return EncodeTrialSpec(spec);
 }
 

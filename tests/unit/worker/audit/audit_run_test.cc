@@ -96,7 +96,7 @@ TEST_F(AuditRun, TrialsGetApplicableAuditsAndReasonsForOthers) {
 
 TEST_F(AuditRun, UndetachedReleaseHasNoBoundToHoldAnythingAgainst) {
   TrialSpec spec = trials_.Student(Reading::working);
-  spec.detach = false;
+  spec.release.detach = false;
   const auto findings = Run(OrderFor(spec, "undetached", {AuditKind::release_step}, trials_.TeacherFile("plain")));
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_FALSE(findings[0].ran);
@@ -105,7 +105,7 @@ TEST_F(AuditRun, UndetachedReleaseHasNoBoundToHoldAnythingAgainst) {
 
 TEST_F(AuditRun, TranscriptShowsMostOfTheMuThatAllQueriesCost) {
   TrialSpec spec = trials_.VoteStudent(QuerySource::public_split);
-  spec.vote_noise = 5;  // mu = sqrt(2 * 30) / 5 = 1.55
+  spec.release.vote_noise = 5;  // mu = sqrt(2 * 30) / 5 = 1.55
   privacy::AuditOrder order = OrderFor(spec, "votes", {AuditKind::transcript}, trials_.TeacherFile("ensemble"));
   order.samples = 8000;
   const auto findings = Run(order);
@@ -127,7 +127,7 @@ TEST_F(AuditRun, TranscriptCountsEqualQueriesOnce) {
   trials_.data()->split.shuffle = 0;
   ASSERT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
   TrialSpec spec = trials_.VoteStudent(QuerySource::public_split);
-  spec.vote_noise = 5;
+  spec.release.vote_noise = 5;
   privacy::AuditOrder order = OrderFor(spec, "equal", {AuditKind::transcript}, trials_.TeacherFile("ensemble"));
   const auto findings = Run(order);
   ASSERT_EQ(findings.size(), 1U);
@@ -137,7 +137,7 @@ TEST_F(AuditRun, TranscriptCountsEqualQueriesOnce) {
 // A claim that says less than the transcript costs is refuted.
 TEST_F(AuditRun, TranscriptRefutesAClaimThatIsTooSmall) {
   TrialSpec spec = trials_.VoteStudent(QuerySource::public_split);
-  spec.vote_noise = 5;
+  spec.release.vote_noise = 5;
   privacy::AuditOrder order = OrderFor(spec, "votes", {AuditKind::transcript}, trials_.TeacherFile("ensemble"));
   order.samples = 3000;
   privacy::Claim claim;
@@ -153,9 +153,9 @@ TEST_F(AuditRun, CanariesAreFoundWhereNoNoiseHidesThem) {
   spec.network = "logistic";
   spec.steps = 150;
   spec.batch = 120;
-  spec.norm_bound = 10;
-  spec.noise_multiplier = 1e-4;
-  spec.lr = 2;
+  spec.release.norm_bound = 10;
+  spec.release.noise_multiplier = 1e-4;
+  spec.optimization.lr = 2;
   privacy::AuditOrder order = OrderFor(spec, "bare", {AuditKind::canary});
   order.canaries = 60;
   const AuditFinding finding = Run(order).at(0);
@@ -192,7 +192,7 @@ TEST_F(AuditRun, InversionDrawsWhatTheClassesLookLike) {
   TrialSpec spec = trials_.Teacher("plain");
   spec.network = "logistic";
   spec.epochs = 30;
-  spec.lr = 0.01;
+  spec.optimization.lr = 0.01;
   const privacy::AuditOrder order = OrderFor(spec, "plain", {AuditKind::inversion});
   const AuditFinding finding = Run(order).at(0);
   const auto figure = [&](const std::string& name) {

@@ -70,14 +70,14 @@ TEST(ChooseCandidates, AreTheTopClassesAndThoseAboveTheThreshold) {
   const at::Tensor logits = at::tensor({0.4F, 0.3F, 0.2F, 0.1F}).log().unsqueeze(0);
   TrialSpec spec;
   EXPECT_EQ(Marked(ChooseCandidates(spec, logits)[0]), (Set{0, 1, 2})) << "1 / (2 classes) is 0.125";
-  spec.threshold = 0.25;
+  spec.release.threshold = 0.25;
   EXPECT_EQ(Marked(ChooseCandidates(spec, logits)[0]), (Set{0, 1}));
-  spec.top_k = 3;
+  spec.release.top_k = 3;
   EXPECT_EQ(Marked(ChooseCandidates(spec, logits)[0]), (Set{0, 1, 2})) << "three, whatever the threshold";
-  spec.top_k = 2;
-  spec.threshold = 0.15;
+  spec.release.top_k = 2;
+  spec.release.threshold = 0.15;
   EXPECT_EQ(Marked(ChooseCandidates(spec, logits)[0]), (Set{0, 1, 2})) << "two, and the third is above";
-  spec.threshold = 0;
+  spec.release.threshold = 0;
   EXPECT_EQ(Marked(ChooseCandidates(spec, logits)[0]), (Set{0, 1})) << "two exactly";
 }
 

@@ -33,8 +33,8 @@ TEST_P(OneClient, IsPlainTrainingBitForBit) {
   const TinyTrials tiny;
   TrialSpec federated = tiny.Baseline("fedavg");
   federated.network = GetParam().network;
-  federated.optimizer = GetParam().optimizer;
-  federated.clients = 1;
+  federated.optimization.optimizer = GetParam().optimizer;
+  federated.shards.clients = 1;
   federated.rounds = 1;
   TrialSpec plain = federated;
   plain.role = Role::teacher;
@@ -56,7 +56,7 @@ TEST(FederatedAveraging, OfSeveralClientsIsAnotherNetworkThanOfOne) {
   const TinyTrials tiny;
   TrialSpec spec = tiny.Baseline("fedavg");
   const storage::AttemptFile three = RunIn(tiny, spec, "three");
-  spec.clients = 1;
+  spec.shards.clients = 1;
   EXPECT_NE(three.parameters, RunIn(tiny, spec, "one").parameters);
 }
 
@@ -64,8 +64,8 @@ TEST(FederatedAveraging, OfSeveralClientsIsAnotherNetworkThanOfOne) {
 TEST(FederatedAveraging, KeepsTheCommonParametersWhereNobodyMoves) {
   const TinyTrials tiny;
   TrialSpec spec = tiny.Baseline("fedavg");
-  spec.optimizer = Optimizer::sgd;
-  spec.lr = 1e-30;
+  spec.optimization.optimizer = Optimizer::sgd;
+  spec.optimization.lr = 1e-30;
   const storage::AttemptFile moved = RunIn(tiny, spec, "still");
   TrialSpec drawn = spec;
   drawn.role = Role::teacher;

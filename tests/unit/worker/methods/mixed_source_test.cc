@@ -34,8 +34,8 @@ Dataset Levels() {
 TrialSpec Spec(Augment augment) {
   TrialSpec spec;
   spec.source = QuerySource::public_mixes;
-  spec.augment = augment;
-  spec.shift = 2;
+  spec.inputs.augment = augment;
+  spec.inputs.shift = 2;
   spec.seed = 5;
   return spec;
 }

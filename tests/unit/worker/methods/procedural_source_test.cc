@@ -25,7 +25,7 @@ Dataset Colours() {
 TrialSpec Spec(Pictures pictures) {
   TrialSpec spec;
   spec.source = QuerySource::procedural;
-  spec.pictures = pictures;
+  spec.inputs.pictures = pictures;
   spec.seed = 9;
   return spec;
 }

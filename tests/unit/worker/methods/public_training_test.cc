@@ -35,11 +35,11 @@ class PublicLessonsTest : public ::testing::Test {
     data_ = TwoKinds();
     spec_.network = "logistic";
     spec_.seed = 5;
-    spec_.label_steps = 100;
-    spec_.student_batch = 8;
-    spec_.lr = 0.05;
-    spec_.neighbours = 2;
-    spec_.propagation = 0.9;
+    spec_.labels.label_steps = 100;
+    spec_.distill.student_batch = 8;
+    spec_.optimization.lr = 0.05;
+    spec_.labels.neighbours = 2;
+    spec_.labels.propagation = 0.9;
   }
   PublicTraining Make() {
     return {{spec_, data_, nullptr, tape_, *gang_},
@@ -48,7 +48,7 @@ class PublicLessonsTest : public ::testing::Test {
   // The classes that a student says after all steps.
   at::Tensor Taught(PublicTraining& lessons) {
     Series series;
-    for (std::int64_t step = 0; step < spec_.label_steps; ++step)
+    for (std::int64_t step = 0; step < spec_.labels.label_steps; ++step)
       EXPECT_TRUE(lessons.Fit(step, step, kPictures, series).ok());
     return lessons.StudentLogProbabilities().argmax(1);
   }
@@ -70,7 +70,7 @@ TEST_F(PublicLessonsTest, PicturesThatNoReleasedLabelReachesAreNotTaught) {
 }
 
 TEST_F(PublicLessonsTest, BalanceSharesOutOnlyWhatIsSaid) {
-  spec_.balance = true;
+  spec_.distill.balance = true;
   PublicTraining lessons = Make();
   at::Tensor scores = at::zeros({kPictures, 3});
   scores.narrow(0, 0, 6).copy_(at::rand({6, 3}));
@@ -80,7 +80,7 @@ TEST_F(PublicLessonsTest, BalanceSharesOutOnlyWhatIsSaid) {
 }
 
 TEST_F(PublicLessonsTest, SmoothingTeachesNothingWhereNothingIsSaid) {
-  spec_.smoothing = 0.3;
+  spec_.labels.smoothing = 0.3;
   PublicTraining lessons = Make();
   at::Tensor labels = at::zeros({kPictures, 3});
   labels.narrow(0, 0, 6).select(1, 2).fill_(1);
@@ -96,9 +96,9 @@ TEST_F(PublicLessonsTest, NothingSaidAtAllIsAnError) {
 }
 
 TEST_F(PublicLessonsTest, ALossIsRecordedWhereverAStopRuleLooks) {
-  spec_.stop_metric = StopMetric::loss;
-  spec_.stop_after = 3;
-  spec_.stop_every = 4;
+  spec_.stop.metric = StopMetric::loss;
+  spec_.stop.after = 3;
+  spec_.stop.every = 4;
   PublicTraining lessons = Make();
   lessons.SetTargets(at::full({kPictures, 3}, 1.0F / 3));
   constexpr std::int64_t kBefore = 2;  // steps of another phase

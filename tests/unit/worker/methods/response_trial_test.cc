@@ -45,7 +45,7 @@ class ResponseTrial : public ::testing::Test {
   }
 
   static double Composed(const TrialSpec& spec) {
-    return privacy::ComposedResponseEpsilon(spec.epsilon0, 2, spec.steps * spec.batch, spec.delta);
+    return privacy::ComposedResponseEpsilon(spec.release.epsilon0, 2, spec.steps * spec.batch, spec.privacy.delta);
   }
 
   TinyTrials tiny_;
@@ -54,8 +54,8 @@ class ResponseTrial : public ::testing::Test {
 
 // Through the student alone, with no teacher before the first release.
 TrialSpec Apart(TrialSpec spec) {
-  spec.discriminator = Discriminator::student;
-  spec.pretrain_steps = 0;
+  spec.generator.discriminator = Discriminator::student;
+  spec.generator.pretrain_steps = 0;
   return spec;
 }
 
@@ -76,7 +76,7 @@ TEST_F(ResponseTrial, OneAnswerIsWorthEpsilonZeroAndTheTeacherAllOfThem) {
   for (const char* method : {"dp-dfd", "dpsd-label"}) {
     TrialSpec spec = Apart(tiny_.ResponseStudent(method, Reading::working));
     const storage::AttemptFile file = Run(spec, std::string(method) + "-claims", "plain");
-    EXPECT_NEAR(ClaimOf(file, Adjacency::answer).epsilon, spec.epsilon0, 1.1e-3);
+    EXPECT_NEAR(ClaimOf(file, Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
     EXPECT_NEAR(ClaimOf(file, Adjacency::teacher).epsilon, Composed(spec), 1.1e-3);
     EXPECT_NEAR(ClaimOf(file, Adjacency::example).epsilon, Composed(spec), 1.1e-3) << "implied by the teacher's";
   }
@@ -85,7 +85,7 @@ TEST_F(ResponseTrial, OneAnswerIsWorthEpsilonZeroAndTheTeacherAllOfThem) {
 TEST_F(ResponseTrial, PretrainingAgainstTheTeacherLeavesTheAnswerAlone) {
   const TrialSpec spec = tiny_.ResponseStudent("dp-dfd", Reading::working);
   const storage::AttemptFile file = Run(spec, "pretrained", "plain");
-  EXPECT_NEAR(ClaimOf(file, Adjacency::answer).epsilon, spec.epsilon0, 1.1e-3);
+  EXPECT_NEAR(ClaimOf(file, Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
   for (const Adjacency adjacency : {Adjacency::teacher, Adjacency::example}) {
     EXPECT_TRUE(std::isinf(ClaimOf(file, adjacency).epsilon));
     EXPECT_EQ(ClaimOf(file, adjacency).reason, privacy::kVoidGeneratorTouchedTeacher);
@@ -105,8 +105,8 @@ TEST_F(ResponseTrial, PrintedReadingsProveNothing) {
 
 TEST_F(ResponseTrial, EquationFiveOverEveryClassIsRandomisedResponse) {
   TrialSpec spec = tiny_.ResponseStudent("dpsd-label", Reading::printed);
-  spec.top_k = 4;
-  EXPECT_NEAR(ClaimOf(Run(spec, "every", "plain"), Adjacency::answer).epsilon, spec.epsilon0, 1.1e-3);
+  spec.release.top_k = 4;
+  EXPECT_NEAR(ClaimOf(Run(spec, "every", "plain"), Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
 }
 
 TEST_F(ResponseTrial, MembersOfAFederationAnswerForThemselves) {
@@ -163,7 +163,7 @@ TEST_F(ResponseTrial, PrintedFormsTellMoreThanTheTeachersClass) {
 
 TEST_F(ResponseTrial, CriticOfBatchNormsNeedsATeacherThatHasSome) {
   TrialSpec spec = tiny_.ResponseStudent("dp-dfd", Reading::working);
-  spec.bn_statistics = 10;
+  spec.generator.bn_statistics = 10;
   const cluster::Ended ended =
       RunTrial(tiny_.Order(spec, "no-norms", 1, tiny_.TeacherFile("plain")), host_, storage::PosixEnv());
   EXPECT_FALSE(ended.succeeded);

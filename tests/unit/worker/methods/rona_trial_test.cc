@@ -45,7 +45,7 @@ TEST_F(RonaTrial, NoiseScaleReachesNoPrintedOrWorkingStudent) {
     TrialSpec spec = tiny_.RonaStudent(reading);
     const std::string teacher = tiny_.TeacherFile("plain"), name = reading == Reading::printed ? "printed" : "working";
     const cluster::Ended quiet = RunAfresh(spec, name + "-quiet", teacher);
-    spec.sigma = 4000;
+    spec.release.sigma = 4000;
     EXPECT_EQ(RunAfresh(spec, name + "-loud", teacher).parameters_digest, quiet.parameters_digest);
     spec.noise = NoiseMode::secure;
     EXPECT_EQ(RunAfresh(spec, name + "-secure", teacher).parameters_digest, quiet.parameters_digest);
@@ -56,7 +56,7 @@ TEST_F(RonaTrial, NoiseScaleReachesTheSoundStudent) {
   TrialSpec spec = tiny_.RonaVoteStudent();
   const std::string teacher = tiny_.TeacherFile("ensemble");
   const cluster::Ended quiet = RunAfresh(spec, "quiet", teacher);
-  spec.vote_noise = 6;
+  spec.release.vote_noise = 6;
   EXPECT_NE(RunAfresh(spec, "loud", teacher).parameters_digest, quiet.parameters_digest);
 }
 
@@ -98,7 +98,7 @@ TEST_F(RonaTrial, PrintedDrawsOnceABatchAndWorkingOnceARow) {
 TEST_F(RonaTrial, BaseAsksNothingAndIsChargedNothing) {
   for (const Reading reading : {Reading::printed, Reading::working, Reading::sound}) {
     TrialSpec spec = tiny_.RonaStudent(reading);
-    spec.hint_epochs = spec.distill_epochs = 0;
+    spec.rona.hint_epochs = spec.rona.distill_epochs = 0;
     const std::string teacher = reading == Reading::sound ? "dpsgd" : "plain";
     RunAfresh(spec, "base-" + std::to_string(static_cast<int>(reading)), tiny_.TeacherFile(teacher));
     EXPECT_TRUE(host_.grants.empty());
@@ -110,7 +110,7 @@ TEST_F(RonaTrial, BaseAsksNothingAndIsChargedNothing) {
 // Nothing is charged that could say so.
 TEST_F(RonaTrial, BaseIsNotMeasuredOnAPrivatePicture) {
   TrialSpec spec = tiny_.RonaStudent(Reading::working);
-  spec.hint_epochs = spec.distill_epochs = 0;
+  spec.rona.hint_epochs = spec.rona.distill_epochs = 0;
   const std::string teacher = tiny_.TeacherFile("plain");
   constexpr std::int64_t kHeader = 16, kPicture = 16 * 16, kPrivate = 3, kTest = 170;
   std::fstream images(tiny_ / "data/t10k-images-idx3-ubyte", std::ios::binary | std::ios::in | std::ios::out);
@@ -129,7 +129,7 @@ TEST_F(RonaTrial, BaseIsNotMeasuredOnAPrivatePicture) {
 TEST_F(RonaTrial, EveryVoteIsOnAnotherImage) {
   TrialSpec spec = tiny_.RonaVoteStudent();
   for (const Selection selection : {Selection::k_centre, Selection::random, Selection::margin, Selection::diverse}) {
-    spec.selection = selection;
+    spec.rona.selection = selection;
     RunAfresh(spec, "votes-" + std::to_string(static_cast<int>(selection)), tiny_.TeacherFile("ensemble"));
     EXPECT_EQ(Used(), 30) << "an image that was asked before would have cost nothing";
   }
@@ -139,7 +139,7 @@ TEST_F(RonaTrial, EveryVoteIsOnAnotherImage) {
 TEST_F(RonaTrial, ReleasesOfEveryPhaseAreReplayed) {
   const std::string teacher = tiny_.TeacherFile("plain");
   TrialSpec spec = tiny_.RonaStudent(Reading::working);
-  spec.deadline_seconds = 1e-9;  // a report after every step
+  spec.execution.deadline_seconds = 1e-9;  // a report after every step
   const cluster::Ended whole = RunAfresh(spec, "whole", teacher);
   const std::int64_t used = Used();
   for (const std::int64_t at : {4, 8, 12, 22}) {  // hint, hint, distillation, distillation
@@ -154,7 +154,7 @@ TEST_F(RonaTrial, ReleasesOfEveryPhaseAreReplayed) {
     EXPECT_EQ(again.parameters_digest, whole.parameters_digest);
     std::int64_t before = 0;
     for (const auto& [id, grant] : first.grants) before += grant.used < 0 ? grant.count : grant.used;
-    EXPECT_LE(Used(), used - before + spec.reserve_block * spec.batch);
+    EXPECT_LE(Used(), used - before + spec.execution.reserve_block * spec.batch);
     EXPECT_LT(Used(), used);
   }
 }
@@ -164,12 +164,12 @@ TEST_F(RonaTrial, FixedBoundsNeedNoAuxiliaryTeacher) {
   const std::string teacher = tiny_.TeacherFile("plain");
   const cluster::Ended adaptive = RunAfresh(spec, "adaptive", teacher);
   EXPECT_TRUE(File().curves.contains("train.auxiliary_loss"));
-  spec.adaptive_bound = false;
-  spec.norm_bound = 1e6;
+  spec.rona.adaptive_bound = false;
+  spec.release.norm_bound = 1e6;
   const cluster::Ended open = RunAfresh(spec, "open", teacher);
   EXPECT_FALSE(File().curves.contains("train.auxiliary_loss"));
   EXPECT_NE(open.parameters_digest, adaptive.parameters_digest);
-  spec.norm_bound = 1e-6;  // nothing that the teacher says is below it
+  spec.release.norm_bound = 1e-6;  // nothing that the teacher says is below it
   EXPECT_NE(RunAfresh(spec, "closed", teacher).parameters_digest, open.parameters_digest);
 }
 
@@ -184,7 +184,7 @@ TEST_F(RonaTrial, HintsBetweenNetworksThatDoNotFitAreRefusedInWords) {
 
 TEST_F(RonaTrial, NothingToDoIsRefused) {
   TrialSpec spec = tiny_.RonaStudent(Reading::working);
-  spec.hint_epochs = spec.distill_epochs = spec.self_epochs = spec.warm_epochs = 0;
+  spec.rona.hint_epochs = spec.rona.distill_epochs = spec.rona.self_epochs = spec.rona.warm_epochs = 0;
   EXPECT_NE(Run(spec, "idle", tiny_.TeacherFile("plain")).detail.find("nothing to do"), std::string::npos);
 }
 
@@ -192,8 +192,8 @@ TEST_F(RonaTrial, AccuracyOnSensitiveClassesIsAMetricOfItsOwn) {
   auto data = std::make_shared<DataSpec>(*tiny_.data());
   data->sensitive_classes = {0, 2};
   TrialSpec spec = tiny_.RonaStudent(Reading::working);
-  spec.hint_epochs = spec.distill_epochs = 0;
-  spec.self_epochs = 20;
+  spec.rona.hint_epochs = spec.rona.distill_epochs = 0;
+  spec.rona.self_epochs = 20;
   spec.data = data;
   const cluster::Ended ended = RunAfresh(spec, "masked", tiny_.TeacherFile("plain"));
   const auto metric = [&](const std::string& name) {

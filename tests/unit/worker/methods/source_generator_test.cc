@@ -23,7 +23,7 @@ constexpr ImageShape kShape{1, 16, 16};
 TrialSpec OneStep() {
   const TinyTrials tiny;
   TrialSpec spec = tiny.Student(Reading::working);
-  spec.generator_steps = 1;
+  spec.generator.steps = 1;
   spec.batch = 6;
   return spec;
 }
@@ -50,33 +50,34 @@ TEST(GeneratorSource, UntrainedLatentsAreRedrawnAndNotSaved) {
 
 TEST(GeneratorSource, TrainedLatentsAreTheSameSlotsAtEveryStep) {
   TrialSpec spec = OneStep();
-  spec.latent_lr = 0.05;
+  spec.generator.latent_lr = 0.05;
   const auto solo = MakeSoloCollective();
   const auto source = std::move(GeneratorSource::Create(spec, kShape, *solo)).value();
   const auto student = Student();
-  EXPECT_EQ(Latents(*source).sizes(), (std::vector<std::int64_t>{spec.batch, spec.latent}));
+  EXPECT_EQ(Latents(*source).sizes(), (std::vector<std::int64_t>{spec.batch, spec.generator.latent}));
   EXPECT_TRUE(at::equal(source->Images(0, spec.batch).value(), source->Images(7, spec.batch).value()));
   const at::Tensor before = Latents(*source).clone();
   const at::Tensor images = source->Images(0, spec.batch).value();
   ASSERT_TRUE(source->Improve(0, images, spec.batch, *student, {}, source->RatesAt(1)).ok());
   const at::Tensor moved = (Latents(*source) - before).abs();
   EXPECT_GT(moved.max().item<double>(), 0);
-  EXPECT_LE(moved.max().item<double>(), spec.latent_lr * 1.001) << "one step of Adam";
+  EXPECT_LE(moved.max().item<double>(), spec.generator.latent_lr * 1.001) << "one step of Adam";
 }
 
 // Adam's first step is minus the rate times the gradient's sign, wherever the gradient is not tiny.
 TEST(GeneratorSource, LatentsDescendTheLossThatTheGeneratorDescends) {
   TrialSpec spec = OneStep();
-  spec.latent_lr = 1e-3;
-  spec.activation_norm = 0.7;
+  spec.generator.latent_lr = 1e-3;
+  spec.generator.activation_norm = 0.7;
   const auto solo = MakeSoloCollective();
   const auto source = std::move(GeneratorSource::Create(spec, kShape, *solo)).value();
   const auto student = Student();
   const at::Tensor y = at::softmax(at::randn({spec.batch, 4}), 1), before = Latents(*source).clone();
   const auto loss = [&](const at::Tensor& latents) {
     const NetworkOutput out = student->Forward(source->generator().Forward(latents));
-    return GeneratorLoss(out, y, {spec.one_hot, spec.information_entropy, spec.activation_norm}, GeneratorForm::dafl,
-                         spec.batch, *solo)
+    return GeneratorLoss(out, y,
+                         {spec.generator.one_hot, spec.generator.information_entropy, spec.generator.activation_norm},
+                         GeneratorForm::dafl, spec.batch, *solo)
         .value()
         .loss;
   };
@@ -106,7 +107,7 @@ TEST(GeneratorSource, LatentsDescendTheLossThatTheGeneratorDescends) {
 
 TEST(GeneratorSource, AGangTrainsTheLatentsOfASingleDevice) {
   TrialSpec spec = OneStep();
-  spec.latent_lr = 0.05;
+  spec.generator.latent_lr = 0.05;
   const auto train = [&spec](Collective& gang) {
     const auto source = std::move(GeneratorSource::Create(spec, kShape, gang)).value();
     const auto student = Student();
@@ -145,7 +146,7 @@ class SteepTeacher final : public release::TeacherModel {
 
 TEST(GeneratorSource, OnlyAGeneratorWithACriticSeesTheTeachersSlopes) {
   TrialSpec spec = OneStep();
-  spec.activation_norm = 0;
+  spec.generator.activation_norm = 0;
   const auto solo = MakeSoloCollective();
   const auto updated = [&](double slope, bool with_critic) {
     const auto source = std::move(GeneratorSource::Create(spec, kShape, *solo)).value();
@@ -163,7 +164,7 @@ TEST(GeneratorSource, OnlyAGeneratorWithACriticSeesTheTeachersSlopes) {
 
 TEST(GeneratorSource, PretrainingLowersWhatTheCriticSays) {
   TrialSpec spec = OneStep();
-  spec.activation_norm = 0;
+  spec.generator.activation_norm = 0;
   spec.batch = 32;
   const auto solo = MakeSoloCollective();
   const auto source = std::move(GeneratorSource::Create(spec, kShape, *solo)).value();
@@ -179,9 +180,9 @@ TEST(TeacherAsDiscriminator, LeavesTheAnswerAloneItsBound) {
   const TinyTrials tiny;
   TrialSpec spec = tiny.Student(Reading::working);
   spec.method = "dpsd-t";
-  spec.discriminator = Discriminator::teacher;
+  spec.generator.discriminator = Discriminator::teacher;
   spec.noise = NoiseMode::secure;
-  spec.sigma = static_cast<double>(spec.batch);
+  spec.release.sigma = static_cast<double>(spec.batch);
   const TrialOrder order = tiny.Order(spec, "discriminator", 1, tiny.TeacherFile("plain"));
   FakeTrialHost host;
   const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());

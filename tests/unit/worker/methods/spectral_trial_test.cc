@@ -20,9 +20,9 @@ class SpectralTrial : public ::testing::Test {
   double AccuracyAt(double noise_multiplier) const {
     TrialSpec spec = trials_.SpectralStudent();
     spec.network = "logistic";
-    spec.label_steps = 60;
-    spec.lr = 1e-2;
-    spec.noise_multiplier = noise_multiplier;
+    spec.labels.label_steps = 60;
+    spec.optimization.lr = 1e-2;
+    spec.release.noise_multiplier = noise_multiplier;
     FakeTrialHost host;
     const cluster::Ended ended = Run(spec, "noise-" + std::to_string(noise_multiplier), host);
     EXPECT_TRUE(ended.succeeded) << ended.detail;

@@ -85,8 +85,8 @@ TEST(StructureFacts, EventsReservedBeforeAnythingIsKnownHaveNone) {
 TEST(StructureFacts, VotesOfAnEnsembleThatStoppedTogetherHaveNoBound) {
   const TinyTrials tiny;
   TrialSpec teacher = tiny.Teacher("ensemble");
-  teacher.stop_metric = StopMetric::loss;
-  teacher.stop_threshold = 0.9;
+  teacher.stop.metric = StopMetric::loss;
+  teacher.stop.threshold = 0.9;
   const TrialOrder trained = tiny.Order(teacher, "stopping", 1);
   FakeTrialHost alone;
   ASSERT_TRUE(RunTrial(trained, alone, storage::PosixEnv()).succeeded);
@@ -151,7 +151,7 @@ TEST(StructureFacts, TargetWithAGraphIsNotDetached) {
   EXPECT_TRUE(GeneratorSource::CheckDetached(spec, {plain, {}, 0}).ok());
   EXPECT_EQ(GeneratorSource::CheckDetached(spec, {graph, {}, 0}).code(), StatusCode::refused);
   EXPECT_EQ(GeneratorSource::CheckDetached(spec, {plain, graph, 1}).code(), StatusCode::refused);
-  spec.detach = false;
+  spec.release.detach = false;
   EXPECT_TRUE(GeneratorSource::CheckDetached(spec, {plain, graph, 1}).ok());
 }
 

@@ -40,12 +40,12 @@ TrialSpec EnsembleSpec(Partition partition) {
   spec.method = "ensemble";
   spec.network = "datalens-x0.125";
   spec.members = kMembers;
-  spec.partition = partition;
-  spec.dirichlet_alpha = 2;
+  spec.shards.partition = partition;
+  spec.shards.dirichlet_alpha = 2;
   spec.epochs = 6;
   spec.batch = 16;
-  spec.lr = 5e-3;
-  spec.shift = 1;
+  spec.optimization.lr = 5e-3;
+  spec.inputs.shift = 1;
   spec.seed = 4;
   return spec;
 }
@@ -189,7 +189,7 @@ TEST(Shards, TooFewExamplesForTheMembersAreAnError) {
   TrialSpec spec = EnsembleSpec(Partition::dirichlet);
   spec.members = 13;
   EXPECT_EQ(AssignShards(spec, Quarters()).status().code(), StatusCode::usage);
-  spec.partition = Partition::shards;
+  spec.shards.partition = Partition::shards;
   EXPECT_TRUE(AssignShards(spec, Quarters()).ok());
   spec.members = 121;
   EXPECT_EQ(AssignShards(spec, Quarters()).status().code(), StatusCode::usage);

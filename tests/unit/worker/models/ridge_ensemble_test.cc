@@ -51,7 +51,7 @@ TrialSpec Spec() {
   spec.method = "ensemble";
   spec.network = "hog-linear";
   spec.members = kMembers;
-  spec.ridge = 0.3;
+  spec.shards.ridge = 0.3;
   spec.seed = 4;
   return spec;
 }

@@ -23,8 +23,8 @@ TrialSpec Spec() {
   spec.data = data;
   spec.steps = 7;
   spec.batch = 48;
-  spec.sigma = 90;
-  spec.norm_bound = 3e-3;
+  spec.release.sigma = 90;
+  spec.release.norm_bound = 3e-3;
   return spec;
 }
 
@@ -54,8 +54,8 @@ TEST(PlanEvents, EqualWhatGradientMechanismsDescribe) {
         for (const NoiseMode noise : {NoiseMode::secure, NoiseMode::seeded}) {
           TrialSpec spec = Spec();
           spec.reading = reading;
-          spec.normalization = normalization;
-          spec.detach = detach;
+          spec.release.normalization = normalization;
+          spec.release.detach = detach;
           spec.noise = noise;
           ExpectAsPlanned(spec, 1, 7, 48);
         }
@@ -71,7 +71,7 @@ TEST(PlanEvents, EqualWhatAnEnsemblesGradientsDescribe) {
         TrialSpec spec = Spec();
         spec.method = method;
         spec.reading = reading;
-        if (spec.method == "feddpsd") spec.trust = trust;
+        if (spec.method == "feddpsd") spec.release.trust = trust;
         ExpectAsPlanned(spec, 10, 7, 48);
       }
     }
@@ -85,8 +85,8 @@ TEST(PlanEvents, EqualTheEventsOfMaskedGradients) {
         TrialSpec spec = Spec();
         spec.method = method;
         spec.reading = reading;
-        spec.top_k = 3;
-        spec.discriminator = discriminator;
+        spec.release.top_k = 3;
+        spec.generator.discriminator = discriminator;
         ExpectAsPlanned(spec, 1, 7, 48);
       }
     }
@@ -101,10 +101,10 @@ TEST(PlanEvents, EqualWhatRandomisedResponsesDescribe) {
           TrialSpec spec = Spec();
           spec.method = method;
           spec.reading = reading;
-          spec.branch = spec.method == "feddpsd" ? Branch::label : Branch::data;
-          spec.epsilon0 = 2;
-          spec.top_k = top_k;
-          spec.discriminator = discriminator;
+          spec.release.branch = spec.method == "feddpsd" ? Branch::label : Branch::data;
+          spec.release.epsilon0 = 2;
+          spec.release.top_k = top_k;
+          spec.generator.discriminator = discriminator;
           ExpectAsPlanned(spec, spec.method == "feddpsd" ? 5 : 1, 7, 48);
         }
       }
@@ -117,11 +117,11 @@ TEST(PlanEvents, EqualWhatNoisyVotesDescribe) {
   spec.reading = Reading::sound;
   spec.source = QuerySource::public_split;
   spec.queries = 300;
-  spec.vote_noise = 21.375;
+  spec.release.vote_noise = 21.375;
   ExpectAsPlanned(spec, 100, 300, 1);
   spec.noise = NoiseMode::seeded;
   ExpectAsPlanned(spec, 100, 1, 300);
-  spec.grain = 12;
+  spec.release.grain = 12;
   ExpectAsPlanned(spec, 100, 300, 1);
 }
 
@@ -141,7 +141,7 @@ TEST(PlanEvents, APrivateTeacherLabelsEveryPublicPictureOnce) {
 TEST(PlanEvents, EqualWhatDpSgdDescribesButForTheNetworksSize) {
   TrialSpec spec = Spec();
   spec.method = "dpsgd";
-  spec.noise_multiplier = 1.7;
+  spec.release.noise_multiplier = 1.7;
   const DpSgdStep mechanism = DpSgdStep::FromSpec(spec, 26'010).value();
   privacy::PrivacyEvent described = mechanism.Describe(7);
   EXPECT_EQ(described.noise_coordinates, 26'010);
@@ -155,7 +155,7 @@ TEST(PlanEvents, EqualWhatDpSgdDescribesButForTheNetworksSize) {
 TEST(PlanEvents, EqualWhatAStepOverAllExamplesDescribes) {
   TrialSpec spec = Spec();
   spec.method = "dp-gd";
-  spec.noise_multiplier = 1.7;
+  spec.release.noise_multiplier = 1.7;
   spec.batch = 8000;
   const DpSgdStep mechanism = DpSgdStep::FromSpec(spec, 2010).value();
   privacy::PrivacyEvent described = mechanism.Describe(7);
@@ -169,8 +169,8 @@ TEST(PlanEvents, EqualWhatAStepOverAllExamplesDescribes) {
 TEST(PlanEvents, EqualWhatTheEmbeddingOfTheClassesDescribes) {
   TrialSpec spec = Spec();
   spec.method = "dp-merf";
-  spec.noise_multiplier = 4.5;
-  spec.random_features = 600;
+  spec.release.noise_multiplier = 4.5;
+  spec.merf.random_features = 600;
   for (const NoiseMode noise : {NoiseMode::secure, NoiseMode::seeded}) {
     spec.noise = noise;
     const auto mechanism = ClassEmbedding::Create({4.5, 10, 600}, MakeNoiseKey(spec)).value();
@@ -185,8 +185,8 @@ TEST(PlanEvents, EqualWhatTheEmbeddingOfTheSpectralPlacesDescribes) {
   TrialSpec spec = Spec();
   spec.method = "dp-spectral";
   spec.source = QuerySource::public_split;
-  spec.noise_multiplier = 4.5;
-  spec.eigenvectors = 30;
+  spec.release.noise_multiplier = 4.5;
+  spec.labels.eigenvectors = 30;
   const auto mechanism = ClassEmbedding::Create({4.5, 10, 30}, MakeNoiseKey(spec)).value();
   privacy::PrivacyEvent planned = OnlyPlanned(spec);
   planned.facts.clear();
@@ -198,8 +198,8 @@ TEST(PlanEvents, EqualWhatEveryPartOfTheLabelsDescribes) {
   for (const std::string method : {"lp-2st", "alibi"}) {
     TrialSpec spec = Spec();
     spec.method = method;
-    spec.epsilon0 = 1.25;
-    spec.label_stages = 3;
+    spec.release.epsilon0 = 1.25;
+    spec.staged.stages = 3;
     const auto ends = ComputeStageEnds(8000, method == "alibi" ? 1 : 3);
     std::vector<std::int64_t> parts;
     for (std::size_t i = 0; i < ends.size(); ++i) parts.push_back(ends[i] - (i == 0 ? 0 : ends[i - 1]));

@@ -205,10 +205,10 @@ TEST_F(RandomizedResponseTest, EachMemberOfAnEnsembleAnswersOnceARow) {
 TEST(ResponseSettingsFor, ANumberOfCandidatesHoldsOnlyWithoutAThreshold) {
   TrialSpec spec;
   spec.method = "dpsd-label";
-  spec.epsilon0 = 1;
-  spec.top_k = 3;
+  spec.release.epsilon0 = 1;
+  spec.release.top_k = 3;
   EXPECT_EQ(ResponseSettingsFor(spec, 10, 1).candidates, 3);
-  spec.threshold = 0.05;
+  spec.release.threshold = 0.05;
   EXPECT_EQ(ResponseSettingsFor(spec, 10, 1).candidates, 0);
   spec.reading = Reading::printed;
   const auto mechanism =

@@ -191,7 +191,7 @@ TEST(TeacherCritic, EnsembleSpeaksWhereItsRawAnswersAreTakenAnyway) {
   OpaqueTeacher ensemble(3);
   TrialSpec spec;
   spec.method = "dpsd-t";
-  spec.activation_norm = 0;
+  spec.generator.activation_norm = 0;
   const at::Tensor image = Images().narrow(0, 0, 1);
   EXPECT_EQ(TeacherCritic::FromSpec(spec, ensemble, image).status().code(), StatusCode::usage);
   spec.method = "dense";

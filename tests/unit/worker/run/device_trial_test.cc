@@ -145,33 +145,33 @@ TrialSpec Varied(TrialSpec spec, const std::function<void(TrialSpec&)>& change) 
 }
 const TrialCase kVariants[] = {
     {"Undetached",
-     [](const TinyTrials& t) { return Varied(t.Student(Reading::working), [](auto& s) { s.detach = false; }); },
+     [](const TinyTrials& t) { return Varied(t.Student(Reading::working), [](auto& s) { s.release.detach = false; }); },
      "plain"},
     {"FrobeniusByKnowledge",
      [](const TinyTrials& t) {
        return Varied(t.Student(Reading::row_averaged), [](auto& s) {
-         s.normalization = Normalization::frobenius;
-         s.loss = DistillationLoss::kd;
+         s.release.normalization = Normalization::frobenius;
+         s.distill.loss = DistillationLoss::kd;
        });
      },
      "plain"},
     {"ClippedHardLabels",
      [](const TinyTrials& t) {
        return Varied(t.Student(Reading::working), [](auto& s) {
-         s.normalization = Normalization::clip;
-         s.loss = DistillationLoss::ce_hard;
-         s.replay = 0;
+         s.release.normalization = Normalization::clip;
+         s.distill.loss = DistillationLoss::ce_hard;
+         s.distill.replay = 0;
        });
      },
      "plain"},
     {"StopsByItsAccuracy",
      [](const TinyTrials& t) {
        return Varied(t.VoteStudent(QuerySource::public_split), [](auto& s) {
-         s.stop_metric = StopMetric::accuracy;
-         s.stop_above = true;
-         s.stop_threshold = 0;
-         s.stop_after = 4;
-         s.stop_every = 1;
+         s.stop.metric = StopMetric::accuracy;
+         s.stop.above = true;
+         s.stop.threshold = 0;
+         s.stop.after = 4;
+         s.stop.every = 1;
        });
      },
      "ensemble"},

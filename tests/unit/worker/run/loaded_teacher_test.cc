@@ -173,24 +173,24 @@ TEST_F(LoadedTeacherTest, TrainingKeysChangeWhatIsLearnedAndItStaysFinite) {
   };
   const auto plain = learned("plain", [](TrialSpec&) {});
   const auto by_sgd = [](TrialSpec& spec) {
-    spec.optimizer = Optimizer::sgd;
-    spec.lr = 0.05;
+    spec.optimization.optimizer = Optimizer::sgd;
+    spec.optimization.lr = 0.05;
   };
   const auto sgd = learned("sgd", by_sgd);
   EXPECT_NE(sgd, plain);
   EXPECT_NE(learned("decay",
                     [&](TrialSpec& spec) {
                       by_sgd(spec);
-                      spec.weight_decay = 0.1;
+                      spec.optimization.weight_decay = 0.1;
                     }),
             sgd);
-  EXPECT_NE(learned("cosine", [](TrialSpec& spec) { spec.schedule = Schedule::cosine; }), plain);
-  EXPECT_NE(learned("step", [](TrialSpec& spec) { spec.schedule = Schedule::step; }), plain);
+  EXPECT_NE(learned("cosine", [](TrialSpec& spec) { spec.optimization.schedule = Schedule::cosine; }), plain);
+  EXPECT_NE(learned("step", [](TrialSpec& spec) { spec.optimization.schedule = Schedule::step; }), plain);
   EXPECT_NE(learned("bfloat16", [](TrialSpec& spec) { spec.precision = Precision::bfloat16; }), plain);
-  EXPECT_NE(learned("crop", [](TrialSpec& spec) { spec.augment = Augment::crop_flip; }), plain);
-  EXPECT_NE(learned("resized", [](TrialSpec& spec) { spec.augment = Augment::random_resized_crop; }), plain);
-  EXPECT_EQ(learned("none", [](TrialSpec& spec) { spec.augment = Augment::none; }),
-            learned("still", [](TrialSpec& spec) { spec.shift = 0; }));
+  EXPECT_NE(learned("crop", [](TrialSpec& spec) { spec.inputs.augment = Augment::crop_flip; }), plain);
+  EXPECT_NE(learned("resized", [](TrialSpec& spec) { spec.inputs.augment = Augment::random_resized_crop; }), plain);
+  EXPECT_EQ(learned("none", [](TrialSpec& spec) { spec.inputs.augment = Augment::none; }),
+            learned("still", [](TrialSpec& spec) { spec.inputs.shift = 0; }));
 }
 
 }  // namespace

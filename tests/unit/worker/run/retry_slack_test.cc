@@ -17,10 +17,10 @@ class RetrySlack : public ::testing::Test {
   double EpsilonAfterADeath(std::int64_t retries) {
     TrialSpec spec = tiny_.VoteStudent(QuerySource::public_split);
     spec.noise = NoiseMode::secure;
-    spec.claim = ClaimTarget::example;
-    spec.calibrate = Calibrate::noise;
-    spec.epsilon = kEpsilon;
-    spec.retries = retries;
+    spec.privacy.claim = ClaimTarget::example;
+    spec.privacy.calibrate = Calibrate::noise;
+    spec.privacy.epsilon = kEpsilon;
+    spec.execution.retries = retries;
     const Status calibrated = privacy::CalibrateTrial(spec);
     EXPECT_TRUE(calibrated.ok()) << calibrated.message();
     const std::string name = "retries-" + std::to_string(retries);

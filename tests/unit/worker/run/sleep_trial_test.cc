@@ -66,7 +66,7 @@ TEST_F(SleepTrial, ReportsOftenEnoughForItsDeadline) {
   ASSERT_TRUE(Run(spec).succeeded);
   EXPECT_LE(host_.progress.size(), 3U) << "twice a second";
   host_ = FakeTrialHost();
-  spec.deadline_seconds = 0.2;
+  spec.execution.deadline_seconds = 0.2;
   ASSERT_TRUE(Run(spec, 2).succeeded);
   EXPECT_GE(host_.progress.size(), 6U) << "four times a deadline, on a busy machine at least twice";
 }

@@ -115,7 +115,7 @@ TEST_F(TrialRunner, FolderHoldsACheckpointBeforeTheFirstStep) {
 
 TEST_F(TrialRunner, NonFiniteTrainingIsNamedAsSuch) {
   TrialSpec spec = tiny_.Teacher("plain");
-  spec.lr = 1e30;
+  spec.optimization.lr = 1e30;
   const cluster::Ended ended = Run(spec, "diverged");
   EXPECT_FALSE(ended.succeeded);
   EXPECT_EQ(ended.failure, FailureKind::not_finite) << ended.detail;
@@ -159,7 +159,7 @@ class PictureTrial : public TrialRunner {
     spec_.network = "logistic";
     spec_.batch = 4;
     spec_.data = data;
-    spec_.deadline_seconds = 1e-6;  // so every picture is worth a report
+    spec_.execution.deadline_seconds = 1e-6;  // so every picture is worth a report
   }
   ~PictureTrial() override {
     ::unsetenv("RETORT_PICTURE_CACHE");
@@ -210,19 +210,19 @@ TEST_F(PictureTrial, SkippedPicturesLeaveTheSamplingRateAsCharged) {
   spec_.method = "dpsgd";
   spec_.batch = 7;
   spec_.steps = 30;
-  spec_.lr = 1e-9;
-  spec_.momentum = 0;
-  spec_.norm_bound = 1e-3;
-  spec_.noise_multiplier = 1e-6;
-  spec_.reserve_block = 30;
-  spec_.shift = 0;
+  spec_.optimization.lr = 1e-9;
+  spec_.optimization.momentum = 0;
+  spec_.release.norm_bound = 1e-3;
+  spec_.release.noise_multiplier = 1e-6;
+  spec_.execution.reserve_block = 30;
+  spec_.inputs.shift = 0;
   ASSERT_TRUE(RunIt("sampled").succeeded);
   EXPECT_EQ(host_.grants.begin()->second.event.sampling_rate, 7.0 / 8);
   std::vector<double> norms;  // at most the norm bound, of a step that sampled all; the noise is a millionth of it
   const auto file = File();
   for (const auto& [step, norm] : file.curves.at("train.noisy_gradient_norm")) norms.push_back(norm);
   const auto [least, most] = std::minmax_element(norms.begin(), norms.end());
-  EXPECT_GT(*most - *least, 0.02 * spec_.norm_bound);
+  EXPECT_GT(*most - *least, 0.02 * spec_.release.norm_bound);
 }
 
 TEST_F(PictureTrial, StopsWhileItsPicturesAreRead) {
@@ -299,11 +299,11 @@ TEST_F(TrialRunner, GrantsAreCountedOnceThoughTheReplayWasCheckpointed) {
 }
 
 TrialSpec Stopping(TrialSpec spec, StopMetric metric, double threshold) {
-  spec.stop_metric = metric;
-  spec.stop_above = false;
-  spec.stop_threshold = threshold;
-  spec.stop_after = 2;
-  spec.stop_every = 2;
+  spec.stop.metric = metric;
+  spec.stop.above = false;
+  spec.stop.threshold = threshold;
+  spec.stop.after = 2;
+  spec.stop.every = 2;
   return spec;
 }
 
@@ -339,7 +339,7 @@ TEST_F(TrialRunner, StopRuleThatIsNeverMetChangesNothing) {
 
 TEST_F(TrialRunner, StopRuleByAccuracyStopsAtTheSameStepAfterAResume) {
   TrialSpec spec = Stopping(tiny_.DpSgdStudent(), StopMetric::accuracy, 2);
-  spec.stop_after = 4;
+  spec.stop.after = 4;
   const cluster::Ended once = Run(spec, "once");
   ASSERT_TRUE(once.succeeded) << once.detail;
   EXPECT_EQ(Metric(once, "stop.step"), 4);

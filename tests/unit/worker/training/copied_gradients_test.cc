@@ -21,8 +21,8 @@ class CopiedGradients : public ::testing::Test {
   CopiedGradients()
       : network_(std::move(MakeNetwork("datalens-x0.125", {1, 16, 16}, 4, RngStream(1, Purpose::parameters))).value()),
         examples_(at::randn({9, 1, 16, 16}), at::randint(4, {9}, at::kLong)) {
-    spec_.augment = Augment::elastic;
-    spec_.shift = 1;
+    spec_.inputs.augment = Augment::elastic;
+    spec_.inputs.shift = 1;
   }
   ImageLoader Images() {
     return [this](const at::Tensor& rows, const RowPlaces& places) {

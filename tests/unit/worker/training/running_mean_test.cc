@@ -31,7 +31,8 @@ class Averaging : public ::testing::Test {
  protected:
   Averaging() {
     spec_ = tiny_.DpSgdStudent();
-    spec_.lr_hold = spec_.lr_end = 1;  // a rate that does not depend on how many steps there are
+    spec_.optimization.lr_hold = spec_.optimization.lr_end =
+        1;  // a rate that does not depend on how many steps there are
   }
   cluster::Ended Run(const TrialSpec& spec, const std::string& name, std::uint32_t number = 1) {
     order_ = tiny_.Order(spec, name, number);
@@ -52,12 +53,12 @@ TEST_F(Averaging, KeepsTheMeanOfWhatEachStepLedTo) {
   std::vector<std::vector<storage::TensorBlob>> after;
   spec_.steps = 1;
   TrialSpec still = spec_;
-  still.lr = 0;
+  still.optimization.lr = 0;
   after.push_back(Kept(still, "start"));
   for (spec_.steps = 1; spec_.steps <= 3; ++spec_.steps)
     after.push_back(Kept(spec_, "steps-" + std::to_string(spec_.steps)));
   spec_.steps = 3;
-  spec_.averaging = 0.3;
+  spec_.optimization.averaging = 0.3;
   const std::vector<storage::TensorBlob> kept = Kept(spec_, "averaged");
   ASSERT_EQ(kept.size(), after[0].size());
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -71,20 +72,20 @@ TEST_F(Averaging, KeepsTheMeanOfWhatEachStepLedTo) {
 }
 
 TEST_F(Averaging, ALookInTheMiddleChangesNothing) {
-  spec_.averaging = 0.9;
+  spec_.optimization.averaging = 0.9;
   const cluster::Ended without = Run(spec_, "without");
-  spec_.stop_metric = StopMetric::accuracy;
-  spec_.stop_above = false;
-  spec_.stop_threshold = -1;
-  spec_.stop_after = 1;
-  spec_.stop_every = 1;
+  spec_.stop.metric = StopMetric::accuracy;
+  spec_.stop.above = false;
+  spec_.stop.threshold = -1;
+  spec_.stop.after = 1;
+  spec_.stop.every = 1;
   const cluster::Ended with = Run(spec_, "with");
   ASSERT_TRUE(without.succeeded && with.succeeded) << without.detail << with.detail;
   EXPECT_EQ(with.parameters_digest, without.parameters_digest);
 }
 
 TEST_F(Averaging, AResumedTrialHasTheSameMean) {
-  spec_.averaging = 0.9;
+  spec_.optimization.averaging = 0.9;
   const cluster::Ended whole = Run(spec_, "whole");
   host_.stop_at = 3;
   ASSERT_EQ(Run(spec_, "pieces").failure, FailureKind::stopped);
@@ -94,7 +95,7 @@ TEST_F(Averaging, AResumedTrialHasTheSameMean) {
   ASSERT_TRUE(resumed.succeeded) << resumed.detail;
   EXPECT_EQ(resumed.parameters_digest, whole.parameters_digest);
   EXPECT_EQ(resumed.metrics, whole.metrics);
-  spec_.averaging = 0;
+  spec_.optimization.averaging = 0;
   FakeTrialHost third;
   order_ = tiny_.Order(spec_, "last", 1);
   EXPECT_NE(RunTrial(order_, third, storage::PosixEnv()).parameters_digest, whole.parameters_digest);

@@ -37,18 +37,18 @@ at::Tensor Updated(TrialSpec spec, double slope) {
   SlopedTeacher teacher(slope);
   const at::Tensor images = source->Images(0, spec.batch).value();
   const at::Tensor logits = student->Forward(images.detach()).logits.detach();
-  const release::Query query{spec.detach ? images.detach() : images, logits, 0};
+  const release::Query query{spec.release.detach ? images.detach() : images, logits, 0};
   const release::Answers answers =
-      spec.detach ? release::Oracle::Ask(teacher, query) : release::Oracle::AskUndetached(teacher, query);
+      spec.release.detach ? release::Oracle::Ask(teacher, query) : release::Oracle::AskUndetached(teacher, query);
   FakeTrialHost host;
   release::ChargeBook book(&host, 1, spec.batch);
   auto charge = book.Take(mechanism->Describe(spec.batch), mechanism->DrawsFor(answers));
   EXPECT_TRUE(charge.ok());
   auto released = mechanism->Release(answers, std::move(charge).value());
   EXPECT_TRUE(released.ok()) << released.status().message();
-  const double gamma = spec.kappa / spec.norm_bound;
+  const double gamma = spec.distill.kappa / spec.release.norm_bound;
   const at::Tensor y = at::softmax(logits, 1) - gamma * released->values.detach();
-  const GeneratorTarget target{y, spec.detach ? at::Tensor() : released->values, -gamma};
+  const GeneratorTarget target{y, spec.release.detach ? at::Tensor() : released->values, -gamma};
   EXPECT_TRUE(source->Improve(0, images, spec.batch, *student, target, {1e-2, 0}).ok());
   return source->generator().parameters().flat().clone();
 }
@@ -56,8 +56,8 @@ at::Tensor Updated(TrialSpec spec, double slope) {
 TrialSpec OneStep(bool detach) {
   const TinyTrials tiny;
   TrialSpec spec = tiny.Student(Reading::working);
-  spec.detach = detach;
-  spec.generator_steps = 1;
+  spec.release.detach = detach;
+  spec.generator.steps = 1;
   return spec;
 }
 
@@ -74,7 +74,7 @@ TEST(Undetached, TheTrapLetsTheJacobianThrough) {
 TEST(Undetached, TheTrapVoidsTheClaims) {
   const TinyTrials tiny;
   TrialSpec spec = tiny.Student(Reading::working);
-  spec.detach = false;
+  spec.release.detach = false;
   spec.noise = NoiseMode::secure;
   FakeTrialHost host;
   const TrialOrder order = tiny.Order(spec, "trap", 1, tiny.TeacherFile("plain"));

@@ -73,7 +73,7 @@ TEST(NoiseReach, VotesWithLessThanATenthOfAVoteOfNoiseHaveNoBound) {
 TEST(NoiseReach, StepsWithLittleNoiseHaveNoBound) {
   TrialSpec spec = DpSgd(Role::student);
   for (const double multiplier : {0.05, 0.1, 0.5, 1.0}) {
-    spec.noise_multiplier = multiplier;
+    spec.release.noise_multiplier = multiplier;
     const std::vector<Claim> claims = PlannedClaims(spec);
     const Claim* added = Find(claims, Adjacency::example, Neighbour::add_remove);
     ASSERT_NE(added, nullptr);

@@ -150,7 +150,7 @@ TEST(Explanation, QueuedNamesTheDevicesItWaitsForAndTheirUsers) {
   EXPECT_THAT(text, HasSubstr("cuda:0 of gpu1 (rank 1 slot 0), which runs dpdfd-working-digits-s0-abc00000"));
   EXPECT_THAT(text, HasSubstr("cuda:1 of gpu1 (rank 1 slot 1), which runs dpsgd-digits-s0-dd000000"));
   sample.view.trials[4].state = TrialState::queued;
-  sample.view.trials[4].spec.priority = 2;
+  sample.view.trials[4].spec.execution.priority = 2;
   EXPECT_THAT(All(Explain(sample.view, sample.view.trials[3], 1010)), HasSubstr("queued, 2 before it"));
 }
 
@@ -220,7 +220,7 @@ TEST(Explanation, TimeThatIsTooShortIsNamedWithBothTimes) {
   sample.view.running = true;
   sample.view.terms.work_ends = 1005;
   TrialView& trial = sample.view.trials[3];
-  trial.spec.checkpoint_seconds = 60;
+  trial.spec.execution.checkpoint_seconds = 60;
   const Explanation explanation = Explain(sample.view, trial, 1000, costs);
   EXPECT_THAT(explanation.sentences.at(0), HasSubstr("not started any more in this run"));
   EXPECT_THAT(explanation.sentences.at(0), HasSubstr("the run stops in 5 s"));

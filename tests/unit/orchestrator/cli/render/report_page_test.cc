@@ -62,7 +62,7 @@ class ReportTest : public ::testing::Test {
       const std::uint64_t number = sample_.view.trials.size();
       next.spec.id = TrialId(0xabd0000000000000 + number);
       next.spec.seed = number % 5;
-      next.spec.sigma = static_cast<double>(number / 5);
+      next.spec.release.sigma = static_cast<double>(number / 5);
       next.spec.name = "dpdfd-working-sigma" + std::to_string(number / 5) + "-digits-s" + std::to_string(number % 5);
       next.spec.axes = {{"sigma", std::to_string(number / 5)}};
       sample_.plan.trials.push_back(next.spec);

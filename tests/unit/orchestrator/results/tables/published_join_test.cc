@@ -28,7 +28,7 @@ struct World {
                     std::vector<std::pair<std::string, std::string>> axes = {}) const {
     TrialSpec spec;
     spec.method = method;
-    spec.epsilon = epsilon;
+    spec.privacy.epsilon = epsilon;
     spec.data = data;
     spec.axes = std::move(axes);
     return spec;
@@ -176,12 +176,12 @@ TEST(PublishedJoin, ClientsAreKeysOfTheTrialOrOfItsTeacher) {
   TrialSpec& stored = world.plan.trials.back();
   stored.method = "ensemble";
   stored.members = 5;
-  stored.partition = Partition::dirichlet;
+  stored.shards.partition = Partition::dirichlet;
   student.parent = teacher.id;
   EXPECT_THAT(world.Join("dpsd/table5", student), Optional(0.9576));
-  stored.partition = Partition::shards;
+  stored.shards.partition = Partition::shards;
   EXPECT_FALSE(world.Join("dpsd/table5", student));
-  stored.partition = Partition::dirichlet;
+  stored.shards.partition = Partition::dirichlet;
   student.axes = {{"branch", "label"}};
   EXPECT_FALSE(world.Join("dpsd/table5", student));
 }
@@ -199,9 +199,9 @@ TEST(PublishedJoin, SensitiveClassesAreThoseOfTheDataSet) {
 TEST(PublishedJoin, EpsilonOfOneResponseIsThePapers) {
   World world("MNIST");
   TrialSpec spec = world.Student("dp-dfd", 0);
-  spec.epsilon0 = 10;
+  spec.release.epsilon0 = 10;
   EXPECT_THAT(world.Join("dp-dfd/table1", spec), Optional(0.9856));
-  spec.epsilon0 = 9;
+  spec.release.epsilon0 = 9;
   EXPECT_FALSE(world.Join("dp-dfd/table1", spec));
 }
 

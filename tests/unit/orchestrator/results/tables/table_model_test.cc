@@ -54,7 +54,7 @@ TEST(ResultTable, OnlySeedsShareACellWhateverTheTableNames) {
 TEST(ResultTable, AnEpsilonThatNobodyAskedForIsNoneAndNotZero) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.tables[0].columns = {"epsilon"};
-  for (TrialSpec& spec : sample.plan.trials) spec.epsilon = spec.method == "dpdfd" ? 2 : 0;
+  for (TrialSpec& spec : sample.plan.trials) spec.privacy.epsilon = spec.method == "dpdfd" ? 2 : 0;
   const ResultTable table = TableOf(sample);
   ASSERT_EQ(table.cells.size(), 2U);
   EXPECT_THAT(table.cells[0].column, ElementsAre("2"));
@@ -90,7 +90,7 @@ TEST(ResultTable, OnlySeedsOfATeacherShareALine) {
   EXPECT_EQ(lines([](TrialSpec& spec) { ++spec.seed; }), 1U);
   EXPECT_EQ(lines([](TrialSpec& spec) { spec.method = "plain"; }), 2U);
   EXPECT_EQ(lines([](TrialSpec& spec) { spec.network = "wrn16-1-gn"; }), 2U);
-  EXPECT_EQ(lines([](TrialSpec& spec) { spec.delta /= 10; }), 2U);
+  EXPECT_EQ(lines([](TrialSpec& spec) { spec.privacy.delta /= 10; }), 2U);
   EXPECT_EQ(lines([](TrialSpec& spec) { spec.noise = NoiseMode::seeded; }), 2U);
   EXPECT_EQ(lines([](TrialSpec& spec) { ++spec.threads; }), 2U);
 }
@@ -145,7 +145,7 @@ TEST(ResultTable, PublishedValueJoinsUnderTheDataSetsPublishedName) {
   testing::Sample sample = testing::SampleSweep();
   for (TrialSpec& spec : sample.plan.trials) {
     spec.data = data;
-    if (spec.method == "dpdfd") spec.epsilon = 1;
+    if (spec.method == "dpdfd") spec.privacy.epsilon = 1;
   }
   const ResultTable table = TableOf(sample, FindPublishedTable("dpdfd-ijcai23/table1"));
   EXPECT_THAT(table.cells[0].published, Optional(0.9512));
@@ -160,7 +160,7 @@ TEST(ResultTable, PublishedValuesOfOtherMethodsAreQuoted) {
   sample.plan.data = {data};
   for (TrialSpec& spec : sample.plan.trials) {
     spec.data = data;
-    if (spec.method == "dpdfd") spec.epsilon = 1;
+    if (spec.method == "dpdfd") spec.privacy.epsilon = 1;
   }
   const auto published = ParsePublished(
       "paper,table,dataset,approach,epsilon,delta,setting,metric,value,note\n"
@@ -188,7 +188,7 @@ testing::Sample PublishedSample(const std::string& published_as) {
   sample.plan.data = {data};
   for (TrialSpec& spec : sample.plan.trials) {
     spec.data = data;
-    if (spec.method == "dpdfd") spec.epsilon = 1;
+    if (spec.method == "dpdfd") spec.privacy.epsilon = 1;
   }
   return sample;
 }
@@ -350,7 +350,7 @@ TEST(ResultTable, RefutedClaimIsSaidInWords) {
 TEST(ResultTable, DeltaAboveOneOverNWarns) {
   testing::Sample sample = testing::SampleSweep();
   EXPECT_TRUE(TableOf(sample).warnings.empty());
-  for (TrialSpec& spec : sample.plan.trials) spec.delta = 1e-3;
+  for (TrialSpec& spec : sample.plan.trials) spec.privacy.delta = 1e-3;
   ASSERT_EQ(TableOf(sample).warnings.size(), 1U);
   EXPECT_THAT(TableOf(sample).warnings[0], HasSubstr("1/N"));
 }
