@@ -68,14 +68,14 @@ std::vector<TrialSpec> Trials() {
                                    Teacher("ensemble")};
   for (const Role role : {Role::student, Role::teacher}) {
     trials.push_back(DpSgd(role));
-    trials.back().augment = Augment::affine;
+    trials.back().inputs.augment = Augment::affine;
   }
   trials.push_back(GradientStudent(Reading::working));
   trials.back().noise = NoiseMode::seeded;
   trials.push_back(GradientStudent(Reading::working));
   trials.back().source = QuerySource::private_split;
   trials.push_back(GradientStudent(Reading::working));
-  trials.back().detach = false;
+  trials.back().release.detach = false;
   trials.push_back(GradientStudent(Reading::sound));
   trials.back().noise = NoiseMode::seeded;
   return trials;

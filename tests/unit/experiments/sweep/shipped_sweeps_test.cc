@@ -32,7 +32,7 @@ TEST(ShippedSweeps, QuickstartIsFourTeachersThenSevenStudents) {
   EXPECT_EQ(plan.trials[8].parent, plan.trials[1].id);
   EXPECT_FALSE(plan.trials[9].parent.has_value());
   EXPECT_EQ(plan.trials[1].members, 100);
-  EXPECT_EQ(plan.trials[3].epsilon, 3);
+  EXPECT_EQ(plan.trials[3].privacy.epsilon, 3);
   EXPECT_EQ(plan.trials[6].steps, 160);
   EXPECT_EQ(plan.trials[8].queries, 300);
   EXPECT_EQ(plan.trials[9].network, "tanh-cnn");

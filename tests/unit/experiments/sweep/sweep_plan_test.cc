@@ -182,7 +182,7 @@ TEST(SweepPlan, WhenRulesMayChangeTheKindOfTrial) {
                                                   "= { reading = \"sound\", teacher = \"dp\" } }]\n"));
   EXPECT_EQ(students[0].reading, Reading::working);
   EXPECT_EQ(students[1].reading, Reading::sound);
-  EXPECT_EQ(students[1].release.sigma, TrialSpec{}.sigma);
+  EXPECT_EQ(students[1].release.sigma, TrialSpec{}.release.sigma);
   EXPECT_NE(*students[0].parent, *students[1].parent);
 }
 
@@ -375,7 +375,7 @@ TEST(SweepPlan, VotesOnGeneratedInputsHaveStepsAndNoLabelSteps) {
   EXPECT_EQ(students[0].labels.label_steps, 9);
   EXPECT_EQ(students[0].steps, TrialSpec{}.steps);
   EXPECT_EQ(students[1].steps, 7);
-  EXPECT_EQ(students[1].labels.label_steps, TrialSpec{}.label_steps);
+  EXPECT_EQ(students[1].labels.label_steps, TrialSpec{}.labels.label_steps);
 }
 
 TEST(SweepPlan, TheGeneratorNeedsSidesThatItCanDouble) {

@@ -54,7 +54,7 @@ TEST_F(LiveAmendmentTest, TrialOnADeviceIsSavedAndThenCancelled) {
   const auto stops = Take<cluster::Stop>();
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_TRUE(stops[0].second.save);
-  EXPECT_EQ(stops[0].second.execution.deadline_seconds, 10);
+  EXPECT_EQ(stops[0].second.deadline_seconds, 10);
   Tick(1);
   EXPECT_EQ(StateOf(Id(0)), TrialState::running) << "until its state is saved";
   EXPECT_EQ(CountJournaled<TrialCancelled>(), 0);

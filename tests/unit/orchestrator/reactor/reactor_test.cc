@@ -433,7 +433,7 @@ TEST_F(ReactorTest, AgentThatRegistersWhileStoppingIsDrained) {
   Register(1, 1, 2);
   const auto drains = Take<cluster::Drain>();
   ASSERT_THAT(drains, SizeIs(1));
-  EXPECT_NEAR(drains[0].second.execution.deadline_seconds, 18, 1e-9);
+  EXPECT_NEAR(drains[0].second.deadline_seconds, 18, 1e-9);
 }
 
 TEST_F(ReactorTest, SignalledRankStopsTheWholeSweep) {
