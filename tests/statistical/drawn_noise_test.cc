@@ -104,14 +104,14 @@ TEST_F(Mutants, FaithfulDoubleRaisesNoAlarm) {
 
 TEST_F(Mutants, HalvedSigmaIsCaught) {
   GradientSettings halved = Settings();
-  halved.release.sigma /= 2;
+  halved.sigma /= 2;
   NotPrivateMechanism mutant(Claimed(), Gradient(halved, Seeded()));
   EXPECT_THAT(Check(mutant), HasSubstr("variance"));
 }
 
 TEST_F(Mutants, SigmaSmallerByFourPercentIsCaught) {
   GradientSettings smaller = Settings();
-  smaller.release.sigma *= 0.96;
+  smaller.sigma *= 0.96;
   NotPrivateMechanism mutant(Claimed(), Gradient(smaller, Seeded()));
   EXPECT_THAT(Check(mutant), HasSubstr("variance"));
 }
@@ -133,7 +133,7 @@ TEST_F(Mutants, NoiseReusedAcrossStepsIsCaught) {
 
 TEST_F(Mutants, NoiseDividedByBTwiceIsCaught) {
   GradientSettings twice = Settings();
-  twice.release.sigma /= static_cast<double>(kRows);
+  twice.sigma /= static_cast<double>(kRows);
   NotPrivateMechanism mutant(Claimed(), Gradient(twice, Seeded()));
   EXPECT_THAT(Check(mutant), HasSubstr("variance"));
 }

@@ -374,7 +374,7 @@ Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
     return count;
   };
   DpSgdSettings told = settings;
-  told.release.noise_multiplier = claimed;
+  told.noise_multiplier = claimed;
   const DpSgdStep step = DpSgdStep::Create(told, noise::NoiseKey::FromOperatingSystem()).value();
   return Compare(MuOf(step.Describe(1), counted), hits(true), hits(false));
 }

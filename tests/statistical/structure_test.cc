@@ -106,7 +106,7 @@ at::Tensor Draws(const Case& tried, noise::NoiseKey key, std::int64_t label, dou
   std::vector<at::Tensor> rows;
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const at::Tensor inputs = DistinctInputs(kRows, step).requires_grad_(true);
-    const Answers answers = Oracle::Ask(teacher, {inputs, Student(), step, tried.release.grain, candidates});
+    const Answers answers = Oracle::Ask(teacher, {inputs, Student(), step, tried.grain, candidates});
     const at::Tensor values = ChargeAndRelease(*mechanism, answers, book).value().values;
     EXPECT_FALSE(values.requires_grad()) << tried.name;
     rows.push_back(values[0].to(at::kDouble));
