@@ -502,7 +502,7 @@ TEST(SweepPlan, BadStopRulesAreLocated) {
            {"stop = 3", "takes a table"},
            {"stop = { metric = \"loss\" }", "either above or below"},
            {"stop = { metric = \"los\", above = 1 }", "did you mean \"loss\"?"},
-           {"stop = { above = 1 }", "missing trial.stop_metric"},
+           {"stop = { above = 1 }", "missing trial.stop.metric"},
            {"stop = { metric = \"loss\", above = 1, evry = 2 }", "did you mean \"every\"?"}}) {
     const PlanOutcome outcome = PlanText(kBase + text + "\n");
     ASSERT_EQ(outcome.errors.size(), 1U) << text;
