@@ -19,6 +19,7 @@
 #include "experiments/base/status.h"
 #include "experiments/privacy/privacy_event.h"
 #include "monitoring/metrics.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/core/events.h"
 #include "orchestrator/core/fleet.h"
 #include "orchestrator/core/inventory.h"
@@ -26,7 +27,6 @@
 #include "orchestrator/core/privacy_charges.h"
 #include "orchestrator/core/quota.h"
 #include "orchestrator/core/trial.h"
-#include "orchestrator/cost/cost_model.h"
 #include "orchestrator/process/now.h"
 
 namespace retort::orchestrator {

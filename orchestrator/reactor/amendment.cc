@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/reactor/attempt_failure.h"
 #include "orchestrator/reactor/result_row.h"
-#include "orchestrator/schedule/admission.h"
 
 namespace retort::orchestrator {
 namespace {

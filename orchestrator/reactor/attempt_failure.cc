@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 
 namespace retort::orchestrator {
 namespace {

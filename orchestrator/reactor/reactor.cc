@@ -10,11 +10,11 @@
 
 #include "orchestrator/core/fleet.h"
 #include "orchestrator/core/privacy_charges.h"
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/reactor/amendment.h"
 #include "orchestrator/reactor/attempt_failure.h"
 #include "orchestrator/reactor/result_row.h"
-#include "orchestrator/schedule/admission.h"
-#include "orchestrator/schedule/scheduler.h"
+#include "orchestrator/reactor/scheduler.h"
 
 namespace retort::orchestrator {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "orchestrator/core/core.h"
-#include "orchestrator/cost/cost_cache.h"
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
+#include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/results/results_view.h"
 
 namespace retort::orchestrator {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "experiments/base/number_text.h"
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 
 namespace retort::orchestrator {
 namespace {

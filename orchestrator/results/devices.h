@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/sweep_estimate.h"
 

@@ -5,7 +5,7 @@
 
 #include "experiments/privacy/claims.h"
 #include "experiments/privacy/planned_events.h"
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 
 namespace retort::orchestrator {
 

@@ -17,7 +17,7 @@
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/claims.h"
 #include "experiments/sweep/sweep_plan.h"
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/sweep_estimate.h"
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "orchestrator/schedule/list_schedule.h"
+#include "orchestrator/reactor/list_schedule.h"
 
 namespace retort::orchestrator {
 namespace {

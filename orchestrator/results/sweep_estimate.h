@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "experiments/methods/trial_spec.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/core/trial.h"
-#include "orchestrator/cost/cost_model.h"
 
 namespace retort::orchestrator {
 

@@ -15,9 +15,9 @@
 #include "experiments/base/printable.h"
 #include "experiments/base/text_width.h"
 #include "experiments/privacy/accountants/reasons.h"
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/trial_names.h"
-#include "orchestrator/schedule/admission.h"
 
 namespace retort::orchestrator {
 namespace {

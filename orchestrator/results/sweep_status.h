@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "experiments/methods/trial_spec.h"
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/results_root.h"
 #include "orchestrator/results/results_view.h"

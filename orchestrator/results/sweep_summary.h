@@ -9,7 +9,7 @@
 #include <string>
 
 #include "experiments/base/status.h"
-#include "orchestrator/cost/cost_cache.h"
+#include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/sweep_status.h"
 #include "storage/files/env.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "experiments/base/number_text.h"
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/screen/progress_text.h"
 
 namespace retort::orchestrator {

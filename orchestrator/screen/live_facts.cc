@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "orchestrator/process/system_clock.h"
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/reactor/result_row.h"
-#include "orchestrator/schedule/admission.h"
 #include "orchestrator/screen/progress_text.h"
 
 namespace retort::orchestrator {

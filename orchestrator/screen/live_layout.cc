@@ -10,7 +10,7 @@
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
 #include "experiments/base/text_width.h"
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 
 namespace retort::orchestrator {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "orchestrator/journal/recovery.h"
 #include "orchestrator/process/system_clock.h"
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/reactor/amendment.h"
 #include "orchestrator/reactor/reactor.h"
-#include "orchestrator/schedule/admission.h"
-#include "orchestrator/schedule/scheduler.h"
+#include "orchestrator/reactor/scheduler.h"
 
 namespace retort::orchestrator {
 namespace {

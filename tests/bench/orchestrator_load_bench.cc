@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "cluster/envelope.h"
+#include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/journal/recovery.h"
 #include "orchestrator/process/system_clock.h"
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/reactor/reactor.h"
-#include "orchestrator/schedule/admission.h"
 #include "orchestrator/screen/progress_view.h"
-#include "orchestrator/service/cost_recorder.h"
 #include "orchestrator/service/publication.h"
 #include "tests/testing/trial_builder.h"
 

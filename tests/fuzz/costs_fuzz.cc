@@ -1,5 +1,5 @@
 // Whatever lies in the cache of measured costs is read and written again as it was, or is refused.
-#include "orchestrator/cost/cost_cache.h"
+#include "orchestrator/journal/cost_cache.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace retort::testing {

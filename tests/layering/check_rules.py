@@ -22,9 +22,9 @@ MODULES = ("experiments", "storage", "monitoring", "cluster", "orchestrator", "w
 # The longest matching prefix of a file's path names its room.
 EXPERIMENTS = {"experiments/base", "experiments/methods", "experiments/sweep", "experiments/privacy"}
 STORAGE_BASE = {"experiments/base", "experiments/methods", "experiments/sweep", "storage/files"}
-WITHOUT_CLOCK = EXPERIMENTS | {"storage", "monitoring", "cluster", "orchestrator/process/now.h", "orchestrator/cost"}
+WITHOUT_CLOCK = EXPERIMENTS | {"storage", "monitoring", "cluster", "orchestrator/process/now.h"}
 ORCHESTRATOR_BASE = EXPERIMENTS | {"storage", "monitoring", "cluster", "orchestrator/process"}
-DECIDING = {"orchestrator/cost", "orchestrator/core", "orchestrator/schedule", "orchestrator/reactor"}
+DECIDING = {"orchestrator/core", "orchestrator/reactor"}
 WORKER_BASE = EXPERIMENTS | {"storage", "cluster", "worker/tensors"}
 MAY_INCLUDE = {
     "experiments/base": set(),
@@ -44,11 +44,9 @@ MAY_INCLUDE = {
     "cluster": EXPERIMENTS,
     "orchestrator": ORCHESTRATOR_BASE,
     "orchestrator/process": ORCHESTRATOR_BASE - {"orchestrator/process"} | {"orchestrator/process/now.h"},
-    "orchestrator/cost": ORCHESTRATOR_BASE,
     "orchestrator/process/now.h": set(),
     "orchestrator/core": WITHOUT_CLOCK,
-    "orchestrator/schedule": WITHOUT_CLOCK | {"orchestrator/core"},
-    "orchestrator/reactor": WITHOUT_CLOCK | {"orchestrator/core", "orchestrator/schedule"},
+    "orchestrator/reactor": WITHOUT_CLOCK | {"orchestrator/core"},
     "orchestrator/journal": ORCHESTRATOR_BASE | DECIDING,
     "orchestrator/results": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/journal"},
     "orchestrator/results/tables": ORCHESTRATOR_BASE | {"orchestrator/core", "orchestrator/results"},

@@ -7,7 +7,7 @@
 
 #include "experiments/base/status.h"
 #include "orchestrator/cli/commands/commands.h"
-#include "orchestrator/cost/cost_cache.h"
+#include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/results/results_view.h"
 #include "storage/files/env.h"
 

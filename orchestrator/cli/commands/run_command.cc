@@ -16,7 +16,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/status_text.h"
 #include "orchestrator/cli/render/version.h"
-#include "orchestrator/cost/cost_cache.h"
+#include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/process/system_clock.h"
 #include "orchestrator/results/sweep_status.h"

@@ -12,12 +12,12 @@
 
 #include "experiments/base/number_text.h"
 #include "orchestrator/cli/render/claim_text.h"
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/trial_names.h"
-#include "orchestrator/schedule/admission.h"
 
 namespace retort::orchestrator::cli {
 namespace {

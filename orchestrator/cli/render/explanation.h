@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/results/results_root.h"
 #include "orchestrator/results/results_view.h"
 

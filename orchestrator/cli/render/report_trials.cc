@@ -20,7 +20,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/trial_html.h"
 #include "orchestrator/cli/render/version.h"
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/trial_names.h"
 

@@ -6,7 +6,7 @@
 #include "experiments/privacy/relation.h"
 #include "orchestrator/core/privacy_charges.h"
 #include "orchestrator/core/step_watch.h"
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/reactor/admission.h"
 #include "orchestrator/reactor/reactor.h"
-#include "orchestrator/schedule/admission.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/process/system_clock.h"
-#include "orchestrator/schedule/scheduler.h"
+#include "orchestrator/reactor/scheduler.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
 namespace retort::orchestrator {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orchestrator/schedule/list_schedule.h"
+#include "orchestrator/reactor/list_schedule.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {

@@ -1,7 +1,7 @@
 // Who is to blame when something fails: the trial, the slot, or nobody.
 #include <gmock/gmock.h>
 
-#include "orchestrator/schedule/scheduler.h"
+#include "orchestrator/reactor/scheduler.h"
 #include "orchestrator/screen/progress_text.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 

@@ -1,10 +1,10 @@
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "orchestrator/cost/cost_cache.h"
+#include "orchestrator/journal/cost_cache.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {

@@ -1,8 +1,8 @@
 // Placement of gangs, and what the orchestrator says to their members.
 #include <gmock/gmock.h>
 
-#include "orchestrator/schedule/admission.h"
-#include "orchestrator/schedule/scheduler.h"
+#include "orchestrator/reactor/admission.h"
+#include "orchestrator/reactor/scheduler.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
 namespace retort::orchestrator {

@@ -1,4 +1,4 @@
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 
 #include <gmock/gmock.h>
 

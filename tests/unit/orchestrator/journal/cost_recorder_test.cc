@@ -1,4 +1,4 @@
-#include "orchestrator/service/cost_recorder.h"
+#include "orchestrator/journal/cost_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "experiments/base/failure_kind.h"
 #include "experiments/base/status.h"
 #include "orchestrator/core/core.h"
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 
 namespace retort::orchestrator {
 

@@ -1,4 +1,4 @@
-#include "orchestrator/schedule/list_schedule.h"
+#include "orchestrator/reactor/list_schedule.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "orchestrator/schedule/scheduler.h"
+#include "orchestrator/reactor/scheduler.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "experiments/methods/methods.h"
 #include "experiments/privacy/claim.h"
-#include "orchestrator/schedule/admission.h"
+#include "orchestrator/reactor/admission.h"
 
 namespace retort::orchestrator {
 namespace {

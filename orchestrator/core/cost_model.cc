@@ -1,4 +1,4 @@
-#include "orchestrator/cost/cost_model.h"
+#include "orchestrator/core/cost_model.h"
 
 #include <fmt/format.h>
 

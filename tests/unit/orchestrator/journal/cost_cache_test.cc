@@ -1,4 +1,4 @@
-#include "orchestrator/cost/cost_cache.h"
+#include "orchestrator/journal/cost_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
