@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "experiments/base/ids.h"
 #include "experiments/base/status.h"
 

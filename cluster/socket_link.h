@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "experiments/base/status.h"
 
 namespace retort::cluster {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "cluster/worker_process.h"
 #include "experiments/base/json_fields.h"
 

@@ -9,7 +9,6 @@
 #include "experiments/base/status.h"
 #include "monitoring/connections.h"
 #include "monitoring/credentials.h"
-#include "monitoring/exposition.h"
 #include "monitoring/listen_address.h"
 #include "monitoring/metrics.h"
 
@@ -53,5 +52,12 @@ class Exporter {
 // Formats a file_sd document of one target: `address` is "host:port"; an empty `run` is left out.
 [[nodiscard]] std::string FormatTargets(std::string_view address, std::string_view sweep, std::string_view run = {},
                                         bool encrypted = false);
+
+// The text that Prometheus scrapes.
+
+// Formats the values as Prometheus text exposition, version 0.0.4: the families of the catalogue in its order, without
+// those that have no series. `sweep`: the value of a label of that name, the first of every sample; empty: no such
+// label.
+[[nodiscard]] std::string FormatExposition(const MetricValues& values, std::string_view sweep = {});
 
 }  // namespace retort::monitoring

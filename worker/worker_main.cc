@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cluster/host.h"
 #include "cluster/socket_link.h"
-#include "cluster/topology.h"
 #include "cluster/worker_process.h"
 #include "cluster/worker_questions.h"
 #include "experiments/privacy/audit_report.h"

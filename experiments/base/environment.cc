@@ -10,4 +10,10 @@ std::optional<std::string> EnvironmentVariable(const std::string& name) {
   return std::string(value);
 }
 
+std::string FindCacheFolder(const std::function<std::optional<std::string>(const std::string&)>& find) {
+  const std::string own = find("XDG_CACHE_HOME").value_or(""), home = find("HOME").value_or("");
+  if (own.starts_with('/')) return own + "/retort";
+  return home.starts_with('/') ? home + "/.cache/retort" : "";
+}
+
 }  // namespace retort

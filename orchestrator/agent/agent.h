@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "orchestrator/agent/agent_slot.h"
 #include "orchestrator/agent/worker_port.h"
 

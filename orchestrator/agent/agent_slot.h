@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "cluster/waiting.h"
 #include "orchestrator/agent/worker_port.h"
 #include "orchestrator/core/step_watch.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "experiments/base/failure_kind.h"
 #include "experiments/base/status.h"
 

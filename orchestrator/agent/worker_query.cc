@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "cluster/worker_process.h"
 
 namespace retort::orchestrator {

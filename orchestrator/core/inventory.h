@@ -1,4 +1,5 @@
-// What the journal says of the newest run: its agents and devices, and the terms under which it was started. Pure.
+// What the journal says of the newest run: its agents and devices, and the terms under which it was started; sentences
+// about slots and devices. Pure.
 #pragma once
 
 #include <map>
@@ -10,6 +11,8 @@
 #include "orchestrator/core/events.h"
 
 namespace retort::orchestrator {
+
+class Core;
 
 class Inventory {
  public:
@@ -43,5 +46,14 @@ struct RunTerms {
 // Reads the JSON object that ProvenanceJson (service/run_options.h) writes. What is missing or of another form keeps
 // its default.
 [[nodiscard]] RunTerms ReadRunTerms(std::string_view provenance_json);
+
+// Sentences about what the journal records of slots and devices, for people.
+
+// A slot that gets no more work, and the trials that failed on it.
+[[nodiscard]] std::string FormatSlotDrained(const Core& core, const SlotDrained& drained);
+// A drained slot that gets work again, and why.
+[[nodiscard]] std::string FormatSlotRestored(const Core& core, const SlotRestored& restored);
+// Trials that shared a device: the step rates that were measured, and whether so many go on sharing it.
+[[nodiscard]] std::string FormatPackingMeasured(const PackingMeasured& measured);
 
 }  // namespace retort::orchestrator

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "experiments/base/ids.h"
 #include "experiments/privacy/privacy_event.h"
 #include "orchestrator/core/amend_request.h"

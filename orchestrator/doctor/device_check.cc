@@ -14,8 +14,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "cluster/host.h"
 #include "cluster/launch_environment.h"
-#include "cluster/topology.h"
 #include "cluster/worker_process.h"
 #include "cluster/worker_questions.h"
 

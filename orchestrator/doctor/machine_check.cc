@@ -13,7 +13,6 @@
 
 #include "cluster/host.h"
 #include "cluster/launch_environment.h"
-#include "cluster/topology.h"
 #include "experiments/base/number_text.h"
 #include "orchestrator/process/system_clock.h"
 

@@ -21,8 +21,8 @@
 #include <thread>
 #include <utility>
 
-#include "cluster/envelope.h"
 #include "cluster/launch_environment.h"
+#include "cluster/messages.h"
 #include "cluster/mpi_world.h"
 #include "cluster/worker_process.h"
 #include "orchestrator/agent/worker_query.h"

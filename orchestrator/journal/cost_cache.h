@@ -1,5 +1,5 @@
-// What trials have cost on this kind of machine: as text, and as a file in the user's cache folder that is kept across
-// sweeps.
+// What trials have cost on this kind of machine: measured while a sweep runs, as text, and as a file in the user's
+// cache folder that is kept across sweeps.
 #pragma once
 
 #include <map>
@@ -36,7 +36,6 @@ struct CostCache {
 [[nodiscard]] Status SaveCosts(storage::Env& env, const CostCache& cache, const CostModel& costs);
 
 // Measures what the trials of a run cost, and keeps it for the next sweep.
-
 class CostRecorder {
  public:
   static constexpr double kSavePauseSeconds = 30;

@@ -1,4 +1,5 @@
-// The only place of `retort` that reads the process environment.
+// What this process learns from its host: its environment (the only place of `retort` that reads it), folders, kind of
+// machine, usable devices.
 #pragma once
 
 #include <string>
@@ -16,8 +17,24 @@ namespace retort::orchestrator {
 // Returns what decides how fast trials are on this host: processor model, processors, usable CUDA devices. Equal on
 // equal machines.
 [[nodiscard]] std::string FindMachineKind(const std::vector<std::string>& environment);
-// Returns the folder for caches: XDG_CACHE_HOME/retort, else HOME/.cache/retort; empty where neither is an absolute
-// path.
+// Returns the folder for caches (FindCacheFolder of experiments/base/environment.h) as `environment` says.
 [[nodiscard]] std::string FindCacheDirectory(const std::vector<std::string>& environment);
+
+// Finds out which CUDA devices of this host its workers can use, before a trial depends on them.
+
+struct UsableDevices {
+  std::vector<std::string> environment;  // as given, but CUDA_VISIBLE_DEVICES names no more than can be used
+  std::string notice;                    // one line: what is left out, and why; empty when nothing is
+};
+
+enum class DeviceProbe { look, run };
+
+// Nothing to do where `device_directory` and `environment` ("NAME=value") show no device. Else looks for
+// libretort_cuda.so beside `worker_program`; with DeviceProbe::run also lets the program load it, which takes
+// seconds. Without it, or when it finds no device, the host's slots are CPUs: the environment then masks all
+// devices.
+[[nodiscard]] UsableDevices FindUsableDevices(const std::vector<std::string>& environment,
+                                              const std::string& worker_program, DeviceProbe probe,
+                                              const std::string& device_directory = "/dev");
 
 }  // namespace retort::orchestrator

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/core/core.h"
 #include "orchestrator/core/outbox.h"

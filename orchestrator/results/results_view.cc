@@ -8,7 +8,7 @@
 #include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/privacy_event.h"
 #include "orchestrator/core/core.h"
-#include "orchestrator/core/event_text.h"
+#include "orchestrator/core/inventory.h"
 #include "orchestrator/core/privacy_charges.h"
 #include "orchestrator/journal/folder_lock.h"
 #include "orchestrator/journal/journal.h"

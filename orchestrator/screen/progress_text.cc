@@ -6,7 +6,7 @@
 
 #include "experiments/base/number_text.h"
 #include "orchestrator/agent/worker_port.h"
-#include "orchestrator/core/event_text.h"
+#include "orchestrator/core/inventory.h"
 #include "orchestrator/reactor/attempt_failure.h"
 
 namespace retort::orchestrator {

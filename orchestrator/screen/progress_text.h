@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "orchestrator/core/core.h"
-#include "orchestrator/core/event_text.h"
 #include "orchestrator/core/events.h"
+#include "orchestrator/core/inventory.h"
 #include "orchestrator/results/sweep_estimate.h"
 
 namespace retort::orchestrator {

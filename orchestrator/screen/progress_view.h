@@ -1,4 +1,4 @@
-// Progress on stderr: a block of lines that is redrawn in place on a terminal (live_block.h), else a timestamped
+// Progress on stderr: a block of lines that is redrawn in place on a terminal (RenderLiveBlock), else a timestamped
 // line when something changed, at most one a minute. What ended or failed is said at once in either, above the
 // block; with a trial that failed for good, the last lines that its workers wrote.
 #pragma once
@@ -14,6 +14,7 @@
 #include "orchestrator/core/events.h"
 #include "orchestrator/process/terminal.h"
 #include "orchestrator/screen/live_facts.h"
+#include "orchestrator/screen/live_layout.h"
 #include "orchestrator/screen/screen_block.h"
 #include "storage/files/env.h"
 
@@ -62,5 +63,14 @@ class ProgressView {
   std::string shown_;                                 // last progress line
   double next_ = 0, next_plain_ = 0, refreshed_ = 0;  // monotonic
 };
+
+// The block of lines that a terminal shows while a sweep runs. Pure.
+
+// Returns the content of the block: failures with their causes, retries, drained slots, lost agents, budgets and disk
+// that run short; what runs, by rank and slot; what ends next. Its cost does not grow with the number of trials.
+[[nodiscard]] BlockContent MakeBlockContent(const Core& core, const LiveFacts& facts, Now now);
+// Lays the content out as lines (live_layout.h).
+[[nodiscard]] std::vector<BlockLine> RenderLiveBlock(const Core& core, const LiveFacts& facts, Now now,
+                                                     const Screen& screen);
 
 }  // namespace retort::orchestrator

@@ -9,7 +9,6 @@
 
 #include "cluster/host.h"
 #include "cluster/launch_environment.h"
-#include "cluster/topology.h"
 #include "cluster/waiting.h"
 #include "cluster/worker_process.h"
 #include "orchestrator/agent/agent.h"
@@ -19,8 +18,7 @@
 #include "orchestrator/process/open_files.h"
 #include "orchestrator/process/stop_signals.h"
 #include "orchestrator/process/system_clock.h"
-#include "orchestrator/process/usable_devices.h"
-#include "orchestrator/service/mpi_run.h"
+#include "storage/files/env.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -162,6 +160,45 @@ Result<int> RunAgentRank(const RunOptions& asked) {
   mpi.Close(signals.at_once() ? 130 : 0);
   if (!status.ok()) return status;
   return 0;
+}
+
+namespace {
+
+constexpr auto kMeetingWait = std::chrono::milliseconds(10'000);
+
+}  // namespace
+
+void WriteLauncherExitCode(const cluster::LaunchEnvironment& launch, int exit_code) {
+  if (launch.exit_code_file.empty()) return;
+  const Status written =
+      storage::PosixEnv().WriteFileAtomically(launch.exit_code_file, std::to_string(exit_code) + "\n");
+  if (!written.ok()) std::fprintf(stderr, "%s\n", written.message().c_str());
+}
+
+Result<MpiRun> MpiRun::Open(const RunOptions& options) {
+  MpiRun run(cluster::ReadLaunchEnvironment(options.environment));
+  if (!run.launch_.under_mpi) {
+    RETORT_RETURN_IF_ERROR(cluster::CheckWorldSize(run.launch_, 1));
+    return run;
+  }
+  RETORT_ASSIGN_OR_RETURN(run.world_, cluster::OpenMpiWorld(run.launch_));
+  return run;
+}
+
+void MpiRun::Close(int exit_code) {
+  if (!world_) return;
+  cluster::Channel& channel = world_->channel();
+  if (channel.rank() == WorldRank{0}) {
+    WriteLauncherExitCode(launch_, exit_code);
+    // The sweep may have sent Shutdown already; a second one does no harm.
+    for (int rank = 1; rank < channel.size(); ++rank)
+      if (!channel.Send(WorldRank{rank}, {{}, {}, 0, cluster::Shutdown{}}).ok()) break;
+  }
+  if (exit_code == 130) world_->Abort(exit_code);
+  const Status met = world_->Finalize(kMeetingWait);
+  if (met.ok()) return;
+  std::fprintf(stderr, "%s\n", met.message().c_str());
+  world_->Abort(exit_code == 0 ? ExitCode(StatusCode::environment) : exit_code);
 }
 
 }  // namespace retort::orchestrator

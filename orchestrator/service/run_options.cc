@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cluster/topology.h"
+#include "cluster/host.h"
 #include "orchestrator/process/environment.h"
 
 namespace retort::orchestrator {

@@ -25,7 +25,7 @@ struct RunOptions {
   bool color = false;                     // stderr understands it
   std::string worker_program;             // empty: retort-worker beside this program
   std::string device_directory = "/dev";  // where the host's device files are
-  std::string device_notice;              // why devices of the host are left out; filled by the run (usable_devices.h)
+  std::string device_notice;              // why devices of the host are left out; filled by the run (FindUsableDevices)
   double grace_seconds = 25;              // from the first signal until workers are killed
   double time_limit_seconds = 0;          // then as if signalled; 0 = none
 };

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "cluster/host.h"
-#include "cluster/peer_user.h"
 #include "orchestrator/core/packing.h"
 #include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/journal/folder_lock.h"
@@ -33,7 +32,6 @@
 #include "orchestrator/screen/progress_text.h"
 #include "orchestrator/service/agent_rank.h"
 #include "orchestrator/service/amend_results.h"
-#include "orchestrator/service/mpi_run.h"
 #include "orchestrator/service/orchestrator_loop.h"
 #include "orchestrator/service/run_metrics.h"
 #include "orchestrator/service/run_options.h"

@@ -7,9 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "storage/datasets/class_folders.h"
 #include "storage/datasets/readers.h"
-#include "storage/datasets/text_lines.h"
 
 namespace retort::storage {
 namespace {

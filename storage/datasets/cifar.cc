@@ -4,10 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "storage/datasets/class_folders.h"
 #include "storage/datasets/readers.h"
-#include "storage/datasets/text_lines.h"
-#include "storage/formats/numpy_pickle.h"
+#include "storage/formats/pickle.h"
 
 namespace retort::storage {
 namespace {

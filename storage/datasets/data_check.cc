@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "storage/datasets/unread_files.h"
+#include "storage/datasets/readers.h"
 #include "storage/files/env.h"
 #include "storage/formats/byte_codec.h"
 #include "storage/images/image_scan.h"

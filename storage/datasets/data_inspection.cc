@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "experiments/base/digests.h"
+#include "experiments/base/environment.h"
 #include "experiments/methods/spec_codec.h"
 #include "storage/datasets/idx_file.h"
 #include "storage/datasets/splits.h"
-#include "storage/files/environment.h"
 #include "storage/files/path_status.h"
 
 namespace retort::storage {
@@ -284,7 +284,10 @@ Status InspectData(Env& env, DataSpec& data, const DigestCache& cache, DataNotes
   return {};
 }
 
-DigestCache FindDigestCache() { return {FindCacheFolder("data")}; }
+DigestCache FindDigestCache() {
+  const std::string caches = FindCacheFolder();
+  return {caches.empty() ? "" : caches + "/data"};
+}
 
 Result<std::string> UnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache) {
   if (data.reader == "idx") return UnpackedDigest(env, data);

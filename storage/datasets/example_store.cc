@@ -9,7 +9,6 @@
 #include "experiments/methods/data_spec.h"
 #include "storage/datasets/idx_file.h"
 #include "storage/datasets/readers.h"
-#include "storage/datasets/unread_files.h"
 #include "storage/files/path_status.h"
 #include "storage/files/read_limits.h"
 #include "storage/images/image_scan.h"

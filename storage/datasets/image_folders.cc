@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/datasets/class_folders.h"
 #include "storage/datasets/readers.h"
-#include "storage/datasets/unread_files.h"
 
 namespace retort::storage {
 namespace {

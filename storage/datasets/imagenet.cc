@@ -4,10 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "storage/datasets/class_folders.h"
 #include "storage/datasets/readers.h"
-#include "storage/datasets/text_lines.h"
-#include "storage/datasets/unread_files.h"
 #include "storage/formats/mat_file.h"
 
 namespace retort::storage {

@@ -16,7 +16,7 @@
 #include "experiments/base/digests.h"
 #include "experiments/methods/spec_codec.h"
 #include "storage/files/atomic_file.h"
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 #include "storage/files/path_status.h"
 #include "storage/formats/byte_codec.h"
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "storage/datasets/class_folders.h"
 #include "storage/datasets/readers.h"
 #include "storage/formats/npy_file.h"
 

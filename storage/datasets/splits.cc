@@ -8,7 +8,7 @@
 #include "experiments/base/digests.h"
 #include "experiments/base/rng_stream.h"
 #include "storage/datasets/example_store.h"
-#include "storage/datasets/text_lines.h"
+#include "storage/datasets/readers.h"
 #include "storage/files/env.h"
 
 namespace retort::storage {

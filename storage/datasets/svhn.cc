@@ -2,7 +2,6 @@
 // digit 0.
 #include <utility>
 
-#include "storage/datasets/class_folders.h"
 #include "storage/datasets/readers.h"
 #include "storage/files/env.h"
 #include "storage/files/path_status.h"

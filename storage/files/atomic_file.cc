@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "storage/files/env.h"
-#include "storage/files/file_error.h"
 #include "storage/files/file_modes.h"
 
 namespace retort::storage {

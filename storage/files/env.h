@@ -1,4 +1,4 @@
-// The file system as an interface, so that tests can fail or stop at any call of it.
+// The file system as an interface, so that tests can fail or stop at any call of it, and its errors as sentences.
 #pragma once
 
 #include <cstdint>
@@ -94,5 +94,18 @@ class Env {
 [[nodiscard]] Result<std::string> ReadPlainFile(Env& env, const std::string& path);
 // Env::Stamp of the real file system.
 [[nodiscard]] Result<FileStamp> PosixStamp(const std::string& path);
+
+// System errors as sentences with a remedy, and the check that a large write leaves room on the disk.
+
+// `error` is an errno value; `doing` a verb phrase ("write", "create"). Code: environment.
+// A full disk, a read-only file system and a missing permission each have a message of their own.
+[[nodiscard]] Status FileError(int error, const std::string& doing, const std::string& path);
+
+inline constexpr std::uint64_t kSpareBytes = std::uint64_t{8} << 20;
+
+// Error: environment, when the file system of `directory` has not `bytes` and kSpareBytes left. `what` is to
+// be written: "a checkpoint".
+[[nodiscard]] Status CheckFreeSpace(Env& env, const std::string& directory, std::uint64_t bytes,
+                                    const std::string& what);
 
 }  // namespace retort::storage

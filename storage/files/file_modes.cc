@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 
 namespace retort::storage {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 
 namespace retort::storage {
 namespace {

@@ -21,9 +21,9 @@
 #include <utility>
 
 #include "experiments/base/digests.h"
+#include "experiments/base/environment.h"
 #include "storage/files/atomic_file.h"
-#include "storage/files/environment.h"
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 #include "storage/formats/byte_codec.h"
 
 namespace retort::storage {
@@ -495,11 +495,11 @@ Result<Shared> OpenDecoded(Env& env, const ImageSet& set, const ImageCache& cach
 
 Result<ImageCache> FindImageCache() {
   ImageCache cache;
-  const std::string own = ReadVariable("RETORT_PICTURE_CACHE");
+  const std::string own = EnvironmentVariable("RETORT_PICTURE_CACHE").value_or(""), caches = FindCacheFolder();
   if (!own.empty() && !own.starts_with('/'))
     return UsageError("RETORT_PICTURE_CACHE is '" + own + "'; give an absolute folder.");
-  cache.folder = own.empty() ? FindCacheFolder("pictures") : own;
-  const std::string limit = ReadVariable("RETORT_PICTURE_CACHE_GIB");
+  cache.folder = own.empty() && !caches.empty() ? caches + "/pictures" : own;
+  const std::string limit = EnvironmentVariable("RETORT_PICTURE_CACHE_GIB").value_or("");
   if (limit.empty()) return cache;
   std::uint64_t gibibytes = 0;
   const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), gibibytes);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 #include "storage/files/read_limits.h"
 #include "storage/results/hdf5_conventions.h"
 #include "storage/results/hdf5_reader.h"

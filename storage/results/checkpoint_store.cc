@@ -1,16 +1,27 @@
 #include "storage/results/checkpoint_store.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <future>
 #include <limits>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include "storage/files/file_error.h"
+#include "experiments/base/digests.h"
+#include "storage/files/env.h"
 #include "storage/files/path_status.h"
+#include "storage/files/read_limits.h"
 #include "storage/log/attempt_logs.h"
-#include "storage/results/attempt_import.h"
-#include "storage/results/checkpoint_file.h"
+#include "storage/results/hdf5_conventions.h"
+#include "storage/results/hdf5_reader.h"
+#include "storage/results/hdf5_writer.h"
 
 namespace retort::storage {
 namespace {
@@ -243,6 +254,232 @@ Status CheckpointStore::RemoveLive(RecordLog& manifest, const std::string& direc
     RETORT_RETURN_IF_ERROR(env_.Remove(directory + "/" + checkpoint.file));
   }
   return {};
+}
+
+namespace {
+
+// Closes its descriptor quietly; a failed write is seen by the fsync that follows.
+class OpenedFile {
+ public:
+  explicit OpenedFile(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)) {}
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
+  ~OpenedFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Status WriteTensor(int fd, const TensorExtent& room, const std::string& path) {
+  for (std::uint64_t done = 0; done < room.bytes.size();) {
+    const ssize_t wrote =
+        ::pwrite(fd, room.bytes.data() + done, room.bytes.size() - done, static_cast<off_t>(room.offset + done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return FileError(errno, "write", path);
+    done += static_cast<std::uint64_t>(wrote);
+  }
+  return {};
+}
+
+// What HDF5 wrote between the rooms.
+Result<std::string> ReadGap(int fd, std::uint64_t begin, std::uint64_t end, const std::string& path) {
+  std::string bytes(end - begin, '\0');
+  for (std::uint64_t done = 0; done < bytes.size();) {
+    const ssize_t got = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(begin + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return FileError(got < 0 ? errno : EIO, "read back", path);
+    done += static_cast<std::uint64_t>(got);
+  }
+  return bytes;
+}
+
+Result<std::string> DigestOf(int fd, std::uint64_t size, const std::vector<TensorExtent>& rooms,
+                             const std::string& path) {
+  Sha256 digest;
+  std::uint64_t at = 0;
+  for (const TensorExtent& room : rooms) {
+    RETORT_ASSIGN_OR_RETURN(const std::string between, ReadGap(fd, at, room.offset, path));
+    digest.Update(between);
+    digest.Update(room.bytes);
+    at = room.offset + room.bytes.size();
+  }
+  RETORT_ASSIGN_OR_RETURN(const std::string rest, ReadGap(fd, at, std::max(at, size), path));
+  digest.Update(rest);
+  return digest.FinishHex();
+}
+
+// Writes every tensor into its room in the closed file at `path`; rooms do not overlap. Synced. Returns
+// the SHA-256 hex of the whole file. Error: environment.
+Result<std::string> FillTensors(const std::string& path, std::vector<TensorExtent> rooms) {
+  const OpenedFile file(path);
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return FileError(errno, "open", path);
+  std::sort(rooms.begin(), rooms.end(),
+            [](const TensorExtent& a, const TensorExtent& b) { return a.offset < b.offset; });
+  std::future<Result<std::string>> digest = std::async(std::launch::async, [&] {
+    return DigestOf(file.get(), static_cast<std::uint64_t>(status.st_size), rooms, path);
+  });
+  Status written;
+  for (const TensorExtent& room : rooms)
+    if (written.ok()) written = WriteTensor(file.get(), room, path);
+  // The digest is computed while the disk is busy; whoever publishes the file has nothing left to sync.
+  if (written.ok() && ::fsync(file.get()) != 0 && errno != EINTR) written = FileError(errno, "sync", path);
+  Result<std::string> hex = digest.get();
+  RETORT_RETURN_IF_ERROR(written);
+  return hex;
+}
+
+Result<std::string> WriteAt(const std::string& temporary, const Checkpoint& checkpoint, const std::string& name) {
+  Hdf5Writer writer(name, temporary);
+  writer.Attribute("/", "Conventions", std::string_view(kConventions));
+  writer.Attribute("/", "step", checkpoint.step);
+  writer.Group("/attributes");
+  for (const auto& [key, value] : checkpoint.attributes) writer.Attribute("/attributes", key, value);
+  writer.Group("/tensors");
+  WriteTensors(writer, "/tensors", checkpoint.tensors);
+  RETORT_ASSIGN_OR_RETURN(std::vector<TensorExtent> rooms, writer.Close());
+  return FillTensors(temporary, std::move(rooms));
+}
+
+}  // namespace
+
+Result<std::string> WriteCheckpoint(Env& env, const std::string& path, const Checkpoint& checkpoint) {
+  std::string sha256;
+  RETORT_RETURN_IF_ERROR(env.PublishFile(path, [&](const std::string& temporary) -> Status {
+    RETORT_ASSIGN_OR_RETURN(sha256, WriteAt(temporary, checkpoint, path));
+    return {};
+  }));
+  return sha256;
+}
+
+namespace {
+
+Result<Checkpoint> Decode(std::string_view bytes, const std::string& name) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenView(bytes, name));
+  RETORT_RETURN_IF_ERROR(CheckConventions(reader));
+  Checkpoint checkpoint;
+  RETORT_ASSIGN_OR_RETURN(checkpoint.step, reader.IntegerAttribute("/", "step"));
+  RETORT_ASSIGN_OR_RETURN(checkpoint.attributes, reader.TextAttributes("/attributes"));
+  RETORT_ASSIGN_OR_RETURN(checkpoint.tensors, ReadTensors(reader, "/tensors", {""}));
+  return checkpoint;
+}
+
+}  // namespace
+
+Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name) {
+  return ReadWithinMemory("'" + name + "'", [&] { return Decode(bytes, name); });
+}
+
+namespace {
+
+constexpr std::string_view kAttemptPrefix = "attempt-";
+
+std::optional<std::uint32_t> AttemptNumber(const std::string& name) {
+  if (name.compare(0, kAttemptPrefix.size(), kAttemptPrefix) != 0) return std::nullopt;
+  std::uint32_t number = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + kAttemptPrefix.size(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+Result<ManifestState> ReadManifest(Env& env, const std::string& directory) {
+  const std::string path = directory + "/manifest.log";
+  RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env, path, LogKind::manifest));
+  return ReplayManifest(contents, path);
+}
+
+Status ReadEarlierCurves(Env& env, const std::string& directory, EarlierState& state) {
+  const std::string series = directory + "/series.log";
+  RETORT_ASSIGN_OR_RETURN(const LogContents points, ReadRecordLog(env, series, LogKind::series));
+  RETORT_ASSIGN_OR_RETURN(state.curves, ReplaySeries(points, series));
+  return {};
+}
+
+// from == 0 when the attempt has no checkpoint that holds.
+Result<EarlierState> FindCheckpoint(Env& env, const std::string& directory, std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const ManifestState manifest, ReadManifest(env, directory));
+  EarlierState state;
+  for (auto candidate = manifest.live.rbegin(); candidate != manifest.live.rend(); ++candidate) {
+    RETORT_ASSIGN_OR_RETURN(std::optional<std::string> bytes, ReadIfIntact(env, directory, *candidate));
+    if (!bytes) continue;
+    const bool newest = candidate == manifest.live.rbegin();
+    RETORT_RETURN_IF_ERROR(ReadEarlierCurves(env, directory, state));
+    RETORT_ASSIGN_OR_RETURN(state.transcript, ReadTranscript(env, directory, candidate->step, newest));
+    state.from = attempt;
+    state.checkpoint = *candidate;
+    state.bytes = std::move(*bytes);
+    return state;
+  }
+  return state;
+}
+
+// from == 0 when no transcript of the attempt continues the beginning, or it released nothing.
+Result<EarlierState> FindBeginning(Env& env, const std::string& directory, std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const ManifestState manifest, ReadManifest(env, directory));
+  EarlierState state;
+  const bool finished = manifest.ever_committed && manifest.live.empty();
+  if (!manifest.begun || finished) return state;
+  RETORT_RETURN_IF_ERROR(ReadEarlierCurves(env, directory, state));
+  RETORT_ASSIGN_OR_RETURN(state.transcript, ReadTranscript(env, directory, 0, !manifest.ever_committed));
+  state.from = state.transcript.empty() ? 0 : attempt;
+  return state;
+}
+
+// A later attempt that began from a copy of the checkpoint and lost the copy knows what was released after it, too.
+Status TakeLaterReleases(Env& env, const std::string& trial_directory, const std::vector<std::uint32_t>& attempts,
+                         EarlierState& state) {
+  for (const std::uint32_t number : attempts) {
+    if (number <= state.from) break;
+    const std::string directory = AttemptDirectory(trial_directory, number);
+    const Result<ManifestState> manifest = ReadManifest(env, directory);
+    if (!manifest.ok() && manifest.status().code() != StatusCode::damage) return manifest.status();
+    if (!manifest.ok() || !manifest->imported || manifest->imported->sha256 != state.checkpoint->sha256) continue;
+    RETORT_ASSIGN_OR_RETURN(std::vector<TranscriptRecord> later,
+                            ReadTranscript(env, directory, state.checkpoint->step, false));
+    if (later.size() <= state.transcript.size()) continue;
+    state.transcript = std::move(later);
+    return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string AttemptDirectory(const std::string& trial_directory, std::uint32_t attempt) {
+  return trial_directory + "/" + std::string(kAttemptPrefix) + std::to_string(attempt);
+}
+
+Result<std::vector<std::uint32_t>> ListEarlierAttempts(Env& env, const std::string& trial_directory,
+                                                       std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(trial_directory));
+  std::vector<std::uint32_t> attempts;
+  for (const std::string& name : names) {
+    if (const std::optional<std::uint32_t> number = AttemptNumber(name); number && *number < attempt) {
+      attempts.push_back(*number);
+    }
+  }
+  std::sort(attempts.rbegin(), attempts.rend());
+  return attempts;
+}
+
+Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directory, std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
+                          ListEarlierAttempts(env, trial_directory, attempt));
+  for (const auto& look : {FindCheckpoint, FindBeginning}) {
+    for (const std::uint32_t number : attempts) {
+      Result<EarlierState> state = look(env, AttemptDirectory(trial_directory, number), number);
+      if (!state.ok() && state.status().code() == StatusCode::damage) continue;
+      if (state.ok() && state->from == 0) continue;
+      if (state.ok() && state->checkpoint)
+        RETORT_RETURN_IF_ERROR(TakeLaterReleases(env, trial_directory, attempts, *state));
+      return state;
+    }
+  }
+  return EarlierState();
 }
 
 }  // namespace retort::storage

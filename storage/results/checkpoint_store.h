@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "storage/log/attempt_logs.h"
 #include "storage/log/checkpoint_manifest.h"
 #include "storage/log/record_log.h"
+#include "storage/results/hdf5_conventions.h"
 
 namespace retort::storage {
 
@@ -86,5 +88,35 @@ class CheckpointStore {
   std::unique_ptr<TranscriptLog> transcript_;
   std::vector<CommittedCheckpoint> live_;  // oldest first
 };
+
+// A checkpoint as the bytes of checkpoint-<step>.h5.
+
+// Publishes the file by rename. Equal checkpoints give equal bytes. Returns the SHA-256 hex of the bytes.
+// Error: environment; refused for what HDF5 cannot hold.
+[[nodiscard]] Result<std::string> WriteCheckpoint(Env& env, const std::string& path, const Checkpoint& checkpoint);
+// Error: damage, or usage for another format version.
+[[nodiscard]] Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name);
+
+// The state of an earlier attempt of a trial from which the next one goes on.
+
+struct EarlierState {
+  std::uint32_t from = 0;                         // the attempt; 0 = nothing to go on from
+  std::optional<CommittedCheckpoint> checkpoint;  // absent: from the beginning of the trial
+  std::string bytes;                              // of the checkpoint's file
+  std::vector<TranscriptRecord> transcript;       // continues the checkpoint, or the beginning
+  Curves curves;
+};
+
+[[nodiscard]] std::string AttemptDirectory(const std::string& trial_directory, std::uint32_t attempt);
+// Attempts below `attempt` that have a folder, newest first.
+[[nodiscard]] Result<std::vector<std::uint32_t>> ListEarlierAttempts(Env& env, const std::string& trial_directory,
+                                                                     std::uint32_t attempt);
+
+// Finds the newest attempt below `attempt` that has a committed checkpoint whose digest holds, the newest such
+// checkpoint of it, and what was released since, as far as that was kept without a gap: by a later attempt that had
+// begun from this very checkpoint and lost it, or by this one. Where no attempt has a checkpoint, finds the newest
+// transcript that begins at step 0. Damaged attempts are skipped. Error: environment.
+[[nodiscard]] Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directory,
+                                                    std::uint32_t attempt);
 
 }  // namespace retort::storage

@@ -14,7 +14,6 @@
 #include "experiments/base/status.h"
 #include "storage/formats/json_text.h"
 #include "storage/results/hdf5_reader.h"
-#include "storage/results/hdf5_table.h"
 #include "storage/results/hdf5_writer.h"
 
 namespace retort::storage {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "experiments/base/status.h"
@@ -16,8 +17,21 @@
 
 namespace retort::storage {
 
+class Hdf5Reader;
 class Hdf5Writer;
-struct TableColumn;
+
+// Columns of a compound HDF5 dataset.
+using ColumnValues =
+    std::variant<std::vector<std::string>, std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>>;
+
+// Strings are stored as fixed-length UTF-8, as long as the longest, padded with NUL.
+struct TableColumn {
+  std::string name;
+  ColumnValues values;     // all columns of a table have as many
+  std::string units = {};  // as of Quantity
+};
+
+using Table = std::vector<TableColumn>;
 
 // UDUNITS: "s"; "1" is a fraction, a count or a loss. Empty: none.
 struct Quantity {
@@ -42,17 +56,11 @@ void WriteScale(Hdf5Writer& writer, const std::string& path, std::int64_t extent
 // Axis i of `dataset` is measured by scales[i]; axes beyond the scales are left without.
 void AttachScales(Hdf5Writer& writer, const std::string& dataset, const std::vector<std::string>& scales);
 
-class Hdf5Reader;
-class Hdf5Writer;
-
 // Each at `root`/<name>, with its position in the attribute `order`. `root` is "" for the top.
 void WriteTensors(Hdf5Writer& writer, const std::string& root, const std::vector<TensorBlob>& tensors);
 // Those whose name begins with one of `prefixes`, in the order written. No prefix may begin another.
 [[nodiscard]] Result<std::vector<TensorBlob>> ReadTensors(const Hdf5Reader& reader, const std::string& root,
                                                           const std::vector<std::string>& prefixes);
-
-class Hdf5Reader;
-class Hdf5Writer;
 
 // `group`/step holds every step at which any curve has a point; a curve without a point there has NaN.
 // In dataset names '/' becomes '.'. No curves: an empty group.

@@ -14,7 +14,7 @@
 #include "experiments/base/status.h"
 #include "storage/files/env.h"
 #include "storage/formats/tensor_blob.h"
-#include "storage/results/hdf5_table.h"
+#include "storage/results/hdf5_conventions.h"
 #include "storage/results/hdf5_tree.h"
 
 namespace retort::storage {

@@ -12,7 +12,6 @@
 
 #include "experiments/base/status.h"
 #include "storage/results/hdf5_messages.h"
-#include "storage/results/hdf5_value.h"
 
 namespace retort::storage {
 

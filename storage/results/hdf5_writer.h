@@ -11,8 +11,7 @@
 
 #include "experiments/base/status.h"
 #include "storage/formats/tensor_blob.h"
-#include "storage/results/checkpoint_file.h"
-#include "storage/results/hdf5_table.h"
+#include "storage/results/hdf5_conventions.h"
 
 namespace retort::storage {
 

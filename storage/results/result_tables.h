@@ -7,7 +7,7 @@
 #include "experiments/base/status.h"
 #include "experiments/privacy/claim.h"
 #include "storage/log/privacy_ledger.h"
-#include "storage/results/hdf5_table.h"
+#include "storage/results/hdf5_conventions.h"
 #include "storage/results/result_file.h"
 
 namespace retort::storage {

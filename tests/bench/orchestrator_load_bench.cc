@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/journal/recovery.h"
 #include "orchestrator/process/system_clock.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "storage/log/privacy_ledger.h"
-#include "storage/results/attempt_import.h"
 #include "storage/results/checkpoint_store.h"
 #include "tests/fault/noise_tap.h"
 #include "tests/unit/worker/release/release_fixture.h"

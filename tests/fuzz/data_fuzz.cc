@@ -8,7 +8,7 @@
 #include "experiments/methods/data_spec.h"
 #include "storage/datasets/data_inspection.h"
 #include "storage/formats/mat_file.h"
-#include "storage/formats/numpy_pickle.h"
+#include "storage/formats/pickle.h"
 #include "storage/images/image_scan.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/fault_injection_env.h"

@@ -1,5 +1,5 @@
 // Whatever arrives on a socket is a message or is refused with the field that is wrong.
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "experiments/base/digests.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/message_samples.h"

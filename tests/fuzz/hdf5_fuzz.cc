@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "storage/results/attempt_file.h"
-#include "storage/results/checkpoint_file.h"
+#include "storage/results/checkpoint_store.h"
 #include "storage/results/hdf5_reader.h"
 #include "storage/results/hdf5_writer.h"
 #include "tests/fuzz/fuzz_target.h"

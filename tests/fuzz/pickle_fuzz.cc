@@ -1,7 +1,7 @@
 // A pickle is any bytes: within a container its checksum would hide most of them from the reader.
 #include "storage/formats/zip_archive.h"
+#include "storage/weights/torch_file.h"
 #include "storage/weights/torch_pickle.h"
-#include "storage/weights/torch_state.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace retort::testing {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/core/outbox.h"
 #include "orchestrator/journal/recovery.h"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "storage/files/env.h"
-#include "storage/files/file_error.h"
 
 namespace retort::testing {
 

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 
 namespace retort::testing {
 namespace {

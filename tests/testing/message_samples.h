@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 
 namespace retort::testing {
 

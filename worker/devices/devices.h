@@ -41,7 +41,7 @@ using DeviceMeeting =
 class Devices {
  public:
   // `library`: path of libretort_cuda.so, loaded when the first CUDA device is asked for. `gpu_uuids`: by CUDA ordinal
-  // (cluster/topology.h), as far as they are known.
+  // (cluster/host.h), as far as they are known.
   explicit Devices(std::string library, std::vector<std::string> gpu_uuids = {})
       : library_(std::move(library)), gpu_uuids_(std::move(gpu_uuids)) {}
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cluster/peer_user.h"
+#include "cluster/host.h"
 
 extern "C" __attribute__((visibility("default"))) int accept(int listener, sockaddr* address, socklen_t* size) {
   const socklen_t room = size == nullptr ? 0 : *size;

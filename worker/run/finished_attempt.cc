@@ -13,7 +13,7 @@
 #include "storage/formats/tensor_blob.h"
 #include "storage/results/attempt_account.h"
 #include "storage/results/attempt_file.h"
-#include "storage/results/attempt_import.h"
+#include "storage/results/checkpoint_store.h"
 
 namespace retort::worker {
 namespace {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <variant>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "cluster/worker_questions.h"
 #include "worker/run/failure.h"
 #include "worker/run/trial_runner.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "cluster/socket_link.h"
 #include "cluster/worker_questions.h"
 #include "experiments/base/status.h"

@@ -19,7 +19,7 @@
 #include "storage/datasets/clients.h"
 #include "storage/datasets/data_check.h"
 #include "storage/datasets/data_inspection.h"
-#include "storage/datasets/text_lines.h"
+#include "storage/datasets/readers.h"
 #include "storage/files/file_modes.h"
 
 namespace retort::orchestrator::cli {

@@ -24,7 +24,7 @@
 #include "storage/datasets/data_inspection.h"
 #include "storage/datasets/mark_store.h"
 #include "storage/datasets/splits.h"
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 #include "storage/files/path_status.h"
 #include "storage/weights/class_names.h"
 #include "storage/weights/known_weights.h"

@@ -3,13 +3,12 @@
 #include <optional>
 #include <string_view>
 
-#include "cluster/topology.h"
+#include "cluster/host.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/render/plan_text.h"
 #include "orchestrator/process/environment.h"
-#include "orchestrator/process/usable_devices.h"
 #include "orchestrator/results/cost_history.h"
 #include "orchestrator/results/plan_report.h"
 #include "orchestrator/results/refuted_claims.h"

@@ -20,7 +20,7 @@
 #include "orchestrator/results/audit_store.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/trial_names.h"
-#include "storage/files/file_error.h"
+#include "storage/files/env.h"
 #include "storage/files/path_status.h"
 
 namespace retort::orchestrator::cli {

@@ -6,7 +6,7 @@
 #include <boost/version.hpp>
 #include <nlohmann/json_fwd.hpp>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "storage/log/record_log.h"
 
 namespace retort::orchestrator::cli {

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 
 namespace retort::cluster {
 namespace {

@@ -1,4 +1,4 @@
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cluster/topology.h"
+#include "cluster/host.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

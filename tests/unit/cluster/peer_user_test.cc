@@ -1,4 +1,4 @@
-#include "cluster/peer_user.h"
+#include "cluster/host.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

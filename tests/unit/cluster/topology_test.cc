@@ -1,4 +1,3 @@
-#include "cluster/topology.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

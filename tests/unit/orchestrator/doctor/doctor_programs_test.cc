@@ -7,7 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "orchestrator/doctor/program_check.h"
 #include "orchestrator/doctor/report.h"
 #include "tests/testing/temporary_directory.h"

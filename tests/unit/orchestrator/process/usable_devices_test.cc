@@ -1,4 +1,4 @@
-#include "orchestrator/process/usable_devices.h"
+#include "orchestrator/process/environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cluster/topology.h"
+#include "cluster/host.h"
 #include "orchestrator/process/open_files.h"
 #include "tests/testing/temporary_directory.h"
 

@@ -1,5 +1,4 @@
 // The block of lines that a terminal shows while a sweep runs.
-#include "orchestrator/screen/live_block.h"
 #include "experiments/base/number_text.h"
 
 #include <gmock/gmock.h>

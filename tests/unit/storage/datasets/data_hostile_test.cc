@@ -6,7 +6,7 @@
 #include "storage/files/env.h"
 #include "storage/formats/deflate.h"
 #include "storage/formats/mat_file.h"
-#include "storage/formats/numpy_pickle.h"
+#include "storage/formats/pickle.h"
 #include "storage/formats/zip_archive.h"
 #include "storage/images/image_scan.h"
 #include "tests/testing/fault_injection_env.h"

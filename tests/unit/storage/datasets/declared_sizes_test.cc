@@ -12,7 +12,7 @@
 #include "storage/formats/byte_codec.h"
 #include "storage/formats/mat_file.h"
 #include "storage/formats/npy_file.h"
-#include "storage/formats/numpy_pickle.h"
+#include "storage/formats/pickle.h"
 #include "storage/log/record_log.h"
 #include "storage/results/attempt_file.h"
 #include "storage/weights/read_weights.h"

@@ -15,7 +15,6 @@
 
 #include "storage/files/atomic_file.h"
 #include "storage/files/env.h"
-#include "storage/files/file_error.h"
 #include "tests/testing/temporary_directory.h"
 
 namespace retort::storage {

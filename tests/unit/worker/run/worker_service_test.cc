@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/envelope.h"
+#include "cluster/messages.h"
 #include "tests/unit/worker/tiny_trials.h"
 
 namespace retort::worker {

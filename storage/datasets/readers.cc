@@ -1,12 +1,14 @@
-#include "storage/datasets/class_folders.h"
+#include "storage/datasets/readers.h"
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
-#include "storage/datasets/text_lines.h"
+#include "storage/images/image_decoder.h"
 
 namespace retort::storage {
 namespace {
@@ -185,6 +187,151 @@ Status AddClassFolders(const FileTree& tree, const std::string& prefix, const Cl
 
 bool IsWnid(std::string_view name) {
   return name.size() == 9 && name[0] == 'n' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+constexpr std::uint64_t kMaxText = std::uint64_t{512} << 20;
+constexpr std::int64_t kMaxLines = 20'000'000;
+
+Result<std::vector<std::string>> ReadLines(const FileTree& tree, const TreeFile& file) {
+  if (file.size > kMaxText) return Refused(tree.Where(file) + " is a text of more than 512 MiB");
+  RETORT_ASSIGN_OR_RETURN(const std::string text, tree.Read(file));
+  if (std::count(text.begin(), text.end(), '\n') > kMaxLines)  // an empty one takes 32 times its byte
+    return Refused(tree.Where(file) + " is a text of more than 20 million lines");
+  return SplitLines(tree.Where(file), text);
+}
+
+Result<std::vector<std::string>> SplitLines(const std::string& where, std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return Refused(where + " is a text in UTF-16; save it as UTF-8");
+  if (text.find('\0') != std::string_view::npos)
+    return Refused(where + " holds zero bytes, as a text in UTF-16 does; save it as UTF-8");
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const char line_end = text.find('\n') == std::string_view::npos ? '\r' : '\n';
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(line_end, begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    while (line.ends_with('\r')) line.remove_suffix(1);
+    lines.emplace_back(line);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::vector<std::string_view> Words(std::string_view line) {
+  std::vector<std::string_view> words;
+  constexpr std::string_view kBlank = " \t\r";
+  for (std::size_t begin = line.find_first_not_of(kBlank); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(kBlank, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(kBlank, end);
+  }
+  return words;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
+Status LineError(const std::string& where, std::size_t line, const std::string& what) {
+  return DamageError(where + ": line " + std::to_string(line) + ": " + what);
+}
+
+std::optional<std::int64_t> ParseWholeNumber(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+namespace {
+
+constexpr std::size_t kMaxKinds = 8;
+
+// ".webp" of "a/B.WebP"; "without ending" where there is none.
+std::string FileKind(std::string_view name) {
+  name = name.substr(name.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || name.size() - dot > 12) return "without ending";
+  std::string kind(name.substr(dot));
+  std::transform(kind.begin(), kind.end(), kind.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return kind;
+}
+
+bool IsImageKind(const std::string& kind) {
+  static const std::set<std::string> kKinds = {
+      ".webp",  ".bmp", ".dib", ".tif", ".tiff", ".gif", ".heic", ".heif", ".avif", ".jp2",  ".j2k", ".jxl",
+      ".jxr",   ".ppm", ".pgm", ".pbm", ".pnm",  ".tga", ".ico",  ".svg",  ".psd",  ".exr",  ".hdr", ".dcm",
+      ".dicom", ".dng", ".cr2", ".nef", ".arw",  ".raw", ".pcx",  ".sgi",  ".eps",  ".apng", ".jng"};
+  return kKinds.contains(kind);
+}
+
+struct Unread {
+  std::map<std::string, std::size_t> pictures, others;  // by kind
+};
+
+Unread CountUnread(const FileTree& tree) {
+  Unread unread;
+  for (const TreeFile& file : tree.files()) {
+    if (IsImageName(file.name) || file.name.ends_with("class-index.csv")) continue;
+    const std::string kind = FileKind(file.name);
+    ++(IsImageKind(kind) ? unread.pictures : unread.others)[kind];
+  }
+  return unread;
+}
+
+// "6 .webp, 5 .bmp": the most frequent first.
+std::string ByKind(const std::map<std::string, std::size_t>& counts) {
+  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMaxKinds); ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(sorted[i].second) + " " + sorted[i].first;
+  return text + (sorted.size() > kMaxKinds ? ", ..." : "");
+}
+
+std::size_t Sum(const std::map<std::string, std::size_t>& counts) {
+  std::size_t sum = 0;
+  for (const auto& [kind, count] : counts) sum += count;
+  return sum;
+}
+
+std::string FormatUnreadImages(const std::map<std::string, std::size_t>& counts) {
+  const std::size_t sum = Sum(counts);
+  if (sum == 0) return "";
+  return std::to_string(sum) + (sum == 1 ? " picture is" : " pictures are") + " of kinds that are not read (" +
+         ByKind(counts) + ")";
+}
+
+}  // namespace
+
+bool IsUnreadImageName(std::string_view name) { return IsImageKind(FileKind(name)); }
+
+std::string DescribeUnreadImages(const FileTree& tree) { return FormatUnreadImages(CountUnread(tree).pictures); }
+
+void WarnAboutUnreadImages(const FileTree& tree, ExampleSet& set) {
+  const std::string text = DescribeUnreadImages(tree);
+  if (text.empty()) return;
+  set.warnings.push_back(text + " and left out. JPEG and PNG are read; `mogrify -format png FILES` converts others.");
+}
+
+void ReportOtherFiles(const FileTree& tree, ExampleSet& set) {
+  const Unread unread = CountUnread(tree);
+  if (unread.others.empty()) return;
+  set.findings.push_back("Files that are no pictures are left out: " + ByKind(unread.others) + ".");
+}
+
+bool IsWideGrey(std::string_view bytes) {
+  return bytes.starts_with("\x89PNG\r\n\x1a\n") && bytes.size() > 25 && bytes[24] == 16 && bytes[25] == 0;
+}
+
+double ClippedShare(const std::string& name, std::string_view bytes) {
+  const Result<DecodedImage> image = DecodeImage(name, bytes);
+  if (!image.ok()) return 0;
+  return static_cast<double>(image->clipped) / static_cast<double>(image->whole.height * image->whole.width);
 }
 
 }  // namespace retort::storage
