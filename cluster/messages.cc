@@ -17,8 +17,7 @@
 
 #include "experiments/base/digests.h"
 #include "experiments/base/failure_kind.h"
-#include "experiments/base/json_fields.h"
-#include "experiments/base/json_writer.h"
+#include "experiments/base/json.h"
 #include "experiments/privacy/privacy_event.h"
 
 namespace retort::cluster {

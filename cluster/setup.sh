@@ -18,8 +18,8 @@ torch_cuda_wheels=(cuda-toolkit==13.0.2 nvidia-nccl-cu13==2.28.9 nvidia-cudnn-cu
 cuda_toolkit_parts=cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx
 packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libhdf5-dev prometheus-cpp-dev libmicrohttpd-dev
-  libsodium-dev zlib1g-dev libdeflate-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libopenmpi-dev openmpi-bin libgloo-dev libjpeg62-turbo-dev libpng-dev
+  libsodium-dev zlib1g-dev libdeflate-dev libutf8proc-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev
+  libbenchmark-dev libopenmpi-dev openmpi-bin libgloo-dev libjpeg62-turbo-dev libpng-dev
   libcairo2-dev fonts-dejavu-core)
 test_packages=(clang-format openssl prometheus procps iproute2 slurm-wlm munge hdf5-tools groff zsh fish)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0)

@@ -7,7 +7,7 @@
 
 #include "cluster/messages.h"
 #include "cluster/worker_process.h"
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 
 namespace retort::cluster {
 namespace {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace retort {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // An epsilon that is already rounded up: three decimals and thousands separators; infinity and NaN as "∞".
 [[nodiscard]] std::string EpsilonText(double epsilon);

@@ -1,10 +1,21 @@
 #include "experiments/base/printable.h"
 
+#include <fmt/format.h>
+#include <utf8proc.h>
+
 #include <algorithm>
-#include <cstdint>
+#include <array>
+#include <cmath>
+#include <utility>
 
 namespace retort {
 namespace {
+
+// As utf8proc_iterate: the length of the code point that `text` begins with; negative where it begins with none.
+utf8proc_ssize_t Iterate(std::string_view text, utf8proc_int32_t& number) {
+  return utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                          static_cast<utf8proc_ssize_t>(text.size()), &number);
+}
 
 bool IsControlNumber(std::uint32_t number) {
   if (number < 0x20 || (number >= 0x7F && number < 0xA0)) return true;
@@ -25,28 +36,15 @@ std::size_t ControlSequence(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::uint32_t DecodeCodePoint(std::string_view point) {
-  const auto first = static_cast<unsigned char>(point[0]);
-  std::uint32_t number = point.size() == 1 ? first : first & (0x7FU >> point.size());
-  for (const char byte : point.substr(1)) number = number << 6U | (static_cast<unsigned char>(byte) & 0x3FU);
-  return number;
+  utf8proc_int32_t number = 0;
+  Iterate(point, number);
+  return static_cast<std::uint32_t>(number);
 }
 
 std::size_t MeasureCodePoint(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xC2 ? 0
-                             : first < 0xE0 ? 2
-                             : first < 0xF0 ? 3
-                             : first < 0xF5 ? 4
-                                            : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  const unsigned char second = length > 1 ? byte(1) : 0;
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool beyond = (first == 0xED && second > 0x9F) || (first == 0xF4 && second > 0x8F);
-  return overlong || beyond ? 0 : length;
+  utf8proc_int32_t number = 0;
+  const utf8proc_ssize_t length = Iterate(text.substr(at), number);
+  return length < 0 ? 0 : static_cast<std::size_t>(length);
 }
 
 std::size_t FindCodePoint(std::string_view text, std::size_t index) {
@@ -61,12 +59,7 @@ std::string FindControlCharacter(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = MeasureCodePoint(text, at);
     const std::uint32_t number = length == 0 ? 0xFFFD : DecodeCodePoint(text.substr(at, length));
-    if (IsControlNumber(number)) {
-      std::string name = "U+0000";
-      for (std::size_t digit = 0, rest = number; digit < 4; ++digit, rest >>= 4U)
-        name[name.size() - 1 - digit] = "0123456789ABCDEF"[rest & 15U];
-      return name;
-    }
+    if (IsControlNumber(number)) return fmt::format("U+{:04X}", number);
     at += std::max<std::size_t>(length, 1);
   }
   return "";
@@ -101,6 +94,129 @@ std::string Printable(std::string_view text) {
     lines += '\n';
     text.remove_prefix(end + 1);
   }
+}
+
+namespace {
+
+constexpr std::string_view kEllipsis = "…";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kSpellings = {{{"ε", "eps"},
+                                                                                       {"δ", "delta"},
+                                                                                       {"≤", "<="},
+                                                                                       {"≥", ">="},
+                                                                                       {"∞", "inf"},
+                                                                                       {"…", "~"},
+                                                                                       {"–", "-"},
+                                                                                       {"×", "x"},
+                                                                                       {"·", "|"},
+                                                                                       {"†", "+"},
+                                                                                       {"█", "#"},
+                                                                                       {"░", "."}}};
+
+// Returns the code point at `at`, or the single byte that belongs to none.
+std::string_view PointAt(std::string_view text, std::size_t at) {
+  return text.substr(at, std::max<std::size_t>(MeasureCodePoint(text, at), 1));
+}
+
+// Returns the length of the longest prefix of `text` that has no more than `columns`, in bytes.
+std::size_t BytesWithin(std::string_view text, std::size_t columns) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::string_view point = PointAt(text, at);
+    if (PointColumns(point) > columns) break;
+    columns -= PointColumns(point);
+    at += point.size();
+  }
+  return at;
+}
+
+// Returns the byte at which the longest suffix of `text` with no more than `columns` begins. It does not begin with a
+// mark of a character that is cut off.
+std::size_t EndWithin(std::string_view text, std::size_t columns) {
+  std::size_t left = Columns(text), at = 0;
+  while (at < text.size() && (left > columns || PointColumns(PointAt(text, at)) == 0)) {
+    left -= PointColumns(PointAt(text, at));
+    at += PointAt(text, at).size();
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string InAscii(std::string_view text) {
+  std::string ascii;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view point = PointAt(text, at);
+    const auto known = std::find_if(kSpellings.begin(), kSpellings.end(),
+                                    [point](const auto& spelling) { return spelling.first == point; });
+    if (known != kSpellings.end())
+      ascii += known->second;
+    else
+      ascii += point.size() == 1 && static_cast<unsigned char>(point[0]) < 0x80 ? point : "?";
+    at += point.size();
+  }
+  return ascii;
+}
+
+std::size_t PointColumns(std::string_view point) {
+  if (point.size() < 2) return point.size();
+  const std::uint32_t number = DecodeCodePoint(point);
+  // Terminals join the vowels and finals of Hangul to the letter before them and give a spacing mark a column of its
+  // own, which utf8proc does not, nor does it know a width of control characters.
+  if ((number >= 0x1160 && number <= 0x11FF) || (number >= 0xD7B0 && number <= 0xD7FB)) return 0;
+  const auto code = static_cast<utf8proc_int32_t>(number);
+  switch (utf8proc_category(code)) {
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+      return 1;
+    default:
+      return static_cast<std::size_t>(utf8proc_charwidth(code));
+  }
+}
+
+std::size_t Columns(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view point = PointAt(text, at);
+    columns += PointColumns(point);
+    at += point.size();
+  }
+  return columns;
+}
+
+std::size_t DisplayWidth(std::string_view text) {
+  std::size_t width = 0;
+  while (true) {
+    const std::size_t escape = text.find('\x1b');
+    width += Columns(text.substr(0, escape));
+    const std::size_t end = escape == std::string_view::npos ? escape : text.find('m', escape);
+    if (end == std::string_view::npos) return width;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string CutEnd(std::string_view text, std::size_t width) {
+  if (Columns(text) <= width) return std::string(text);
+  if (width == 0) return "";
+  return std::string(text.substr(0, BytesWithin(text, width - 1))) + std::string(kEllipsis);
+}
+
+std::string CutMiddle(std::string_view text, std::size_t width) {
+  if (Columns(text) <= width) return std::string(text);
+  if (width < 3) return CutEnd(text, width);
+  const std::size_t tail = (width - 1) / 2;
+  return std::string(text.substr(0, BytesWithin(text, width - 1 - tail))) + std::string(kEllipsis) +
+         std::string(text.substr(EndWithin(text, tail)));
+}
+
+std::string Bar(double fraction, std::size_t cells) {
+  const double full = std::clamp(std::isfinite(fraction) ? fraction : 0.0, 0.0, 1.0) * static_cast<double>(cells);
+  // A cell is drawn full only where the fraction covers all of it.
+  const auto filled = static_cast<std::size_t>(full);
+  std::string bar;
+  for (std::size_t cell = 0; cell < cells; ++cell) bar += cell < filled ? "█" : "░";
+  return bar;
 }
 
 }  // namespace retort

@@ -1,5 +1,5 @@
 // Text that may stand on a terminal or a page: valid UTF-8 in which nothing moves the cursor, ends the line or turns
-// the direction of what follows. Pure.
+// the direction of what follows; how many columns it takes, and text cut to a number of them. Pure.
 #pragma once
 
 #include <cstddef>
@@ -27,5 +27,22 @@ namespace retort {
 [[nodiscard]] std::string OneLine(std::string_view text);
 // The same for every line of `text`; its line ends stay.
 [[nodiscard]] std::string Printable(std::string_view text);
+
+// Columns. No function here needs a terminal or a locale.
+
+// Valid UTF-8 in ASCII: "ε" is "eps", "≤" is "<=", "…" is "~"; what has no such spelling becomes '?'.
+[[nodiscard]] std::string InAscii(std::string_view text);
+// Columns of one code point, given by its bytes: 0 for a mark that joins the character before it, 2 for the wide ones
+// of East Asia and for pictographs, 1 for any other and for a byte that is not UTF-8.
+[[nodiscard]] std::size_t PointColumns(std::string_view point);
+// Columns of valid UTF-8 without colours.
+[[nodiscard]] std::size_t Columns(std::string_view text);
+// Columns of UTF-8 on a terminal, where colours and bold take none.
+[[nodiscard]] std::size_t DisplayWidth(std::string_view text);
+// Returns at most `width` columns: what does not fit is cut off at the end, or out of the middle, and replaced by '…'.
+[[nodiscard]] std::string CutEnd(std::string_view text, std::size_t width);
+[[nodiscard]] std::string CutMiddle(std::string_view text, std::size_t width);
+// `cells` columns, of which the fraction (in [0, 1]) is filled: "███░░"; InAscii makes "###.." of it.
+[[nodiscard]] std::string Bar(double fraction, std::size_t cells);
 
 }  // namespace retort

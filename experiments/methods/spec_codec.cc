@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/base/json_fields.h"
-#include "experiments/base/json_writer.h"
+#include "experiments/base/json.h"
 #include "experiments/methods/spec_keys.h"
 
 namespace retort {

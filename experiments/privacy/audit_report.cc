@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
 
 namespace retort::privacy {

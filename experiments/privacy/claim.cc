@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 #include "experiments/privacy/accountants/reasons.h"
 
 namespace retort::privacy {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 
 namespace retort::privacy {
 namespace {

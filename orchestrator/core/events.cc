@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 #include "experiments/methods/spec_codec.h"
 
 namespace retort::orchestrator {

@@ -13,7 +13,6 @@
 
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
-#include "experiments/base/text_width.h"
 #include "experiments/privacy/accountants/reasons.h"
 #include "orchestrator/reactor/admission.h"
 #include "orchestrator/results/results_view.h"

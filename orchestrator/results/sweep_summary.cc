@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 #include "orchestrator/journal/folder_lock.h"
 #include "orchestrator/journal/journal.h"
 #include "orchestrator/journal/request_inbox.h"

@@ -9,7 +9,6 @@
 
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
-#include "experiments/base/text_width.h"
 #include "orchestrator/reactor/admission.h"
 
 namespace retort::orchestrator {

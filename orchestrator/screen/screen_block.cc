@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/base/text_width.h"
+#include "experiments/base/printable.h"
 
 namespace retort::orchestrator {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "experiments/base/digests.h"
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 #include "experiments/methods/spec_codec.h"
 #include "storage/files/path_status.h"
 #include "storage/formats/json_text.h"

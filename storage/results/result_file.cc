@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "experiments/base/digests.h"
-#include "experiments/base/json_writer.h"
+#include "experiments/base/json.h"
 #include "experiments/methods/spec_codec.h"
 #include "storage/files/read_limits.h"
 #include "storage/formats/byte_codec.h"

@@ -93,6 +93,7 @@ FOREIGN = [
     (r"^CLI/", r"^orchestrator/cli/(commands|shell|render/version\.cc)"),
     (r"^zlib\.h$", r"^storage/formats/deflate\.cc$"),
     (r"^(jpeglib|jerror|png)\.h$", r"^storage/images/"),
+    (r"^utf8proc\.h$", r"^experiments/base/printable\.cc$"),
     (r"^cairo", r"^orchestrator/plot/canvas\.cc$"),
     (r"^sodium(\.h|/)", r"^worker/noise/|^worker/environment\.cc$|^monitoring/credentials\.cc$|^storage/datasets/example_digests\.cc$"),
 ]

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "experiments/base/json_fields.h"
+#include "experiments/base/json.h"
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/planned_events.h"
 #include "storage/results/attempt_account.h"

@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "experiments/base/infinity.h"
 #include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/pld_accountant.h"
 #include "experiments/privacy/accountants/randomized_response.h"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
 
 namespace retort::privacy {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/fourier.h"
 
 namespace retort::privacy {

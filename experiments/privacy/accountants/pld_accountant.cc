@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/loss_composition.h"
 #include "experiments/privacy/accountants/loss_grid.h"
 #include "experiments/privacy/accountants/rdp_accountant.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/exact_gdp.h"
 
 namespace retort::privacy {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/reasons.h"
 
 namespace retort::privacy {

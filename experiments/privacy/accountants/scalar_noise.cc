@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/panels.h"
 
 namespace retort::privacy {

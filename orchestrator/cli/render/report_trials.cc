@@ -15,7 +15,6 @@
 
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
-#include "experiments/base/text_width.h"
 #include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/trial_html.h"

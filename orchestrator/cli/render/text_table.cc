@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "experiments/base/number_text.h"
+#include "experiments/base/printable.h"
 #include "experiments/base/status.h"
-#include "experiments/base/text_width.h"
 
 namespace retort::orchestrator::cli {
 namespace {

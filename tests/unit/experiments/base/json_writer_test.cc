@@ -1,4 +1,4 @@
-#include "experiments/base/json_writer.h"
+#include "experiments/base/json.h"
 
 #include <gtest/gtest.h>
 

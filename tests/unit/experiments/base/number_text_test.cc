@@ -1,5 +1,5 @@
 #include "experiments/base/number_text.h"
-#include "experiments/base/text_width.h"
+#include "experiments/base/printable.h"
 
 #include <gtest/gtest.h>
 

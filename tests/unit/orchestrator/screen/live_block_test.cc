@@ -8,7 +8,7 @@
 #include <chrono>
 #include <limits>
 
-#include "experiments/base/text_width.h"
+#include "experiments/base/printable.h"
 #include "orchestrator/reactor/attempt_failure.h"
 #include "orchestrator/screen/progress_view.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/base/text_width.h"
+#include "experiments/base/printable.h"
 
 namespace retort::orchestrator {
 namespace {

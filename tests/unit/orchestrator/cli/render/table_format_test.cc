@@ -1,4 +1,4 @@
-#include "experiments/base/text_width.h"
+#include "experiments/base/printable.h"
 #include "orchestrator/cli/render/table_export.h"
 
 #include <gmock/gmock.h>

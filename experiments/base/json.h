@@ -1,14 +1,16 @@
-// JSON: strict reading of one flat object, and numbers in files that others may have written. The first missing or
-// mistyped field is kept as an error, and every later read gives a zero value. For .cc files alone, since it includes
-// the library.
+// JSON: strict reading of one flat object, and numbers in files that others may have written (the first missing or
+// mistyped field is kept as an error, and every later read gives a zero value); and text that is written piece by
+// piece. For .cc files alone, since it includes the library.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,5 +66,38 @@ T RequireInteger(const Json& json) {
   if (const std::optional<T> value = FindInteger<T>(json)) return *value;
   throw std::invalid_argument(json.dump() + " is not a whole number that can stand there");
 }
+
+// Writes JSON text piece by piece, where building a document in memory would be too slow.
+// Values and brackets in the order of the text; commas and colons are its own. Bytes that are no UTF-8 are
+// replaced by U+FFFD. REQUIRES: balanced brackets and keys.
+class JsonWriter {
+ public:
+  JsonWriter& BeginObject() { return Open('{'); }
+  JsonWriter& EndObject() { return Close('}'); }
+  JsonWriter& BeginArray() { return Open('['); }
+  JsonWriter& EndArray() { return Close(']'); }
+  JsonWriter& Key(std::string_view name);
+
+  JsonWriter& Text(std::string_view value);
+  JsonWriter& Flag(bool value) { return Raw(value ? "true" : "false"); }
+  template <std::integral T>
+  JsonWriter& Integer(T value) {
+    return Raw(std::to_string(value));
+  }
+  // The shortest text that reads back as the same double; null, which is no number, unless it is finite.
+  JsonWriter& Number(double value);
+  // A value that is JSON already.
+  JsonWriter& Raw(std::string_view json);
+
+  [[nodiscard]] std::string Take() { return std::move(text_); }
+
+ private:
+  JsonWriter& Open(char bracket);
+  JsonWriter& Close(char bracket);
+  void Separate();
+
+  std::string text_;
+  bool first_ = true;  // of its object or array, or after a key
+};
 
 }  // namespace retort
