@@ -18,6 +18,7 @@
 #include "experiments/base/digests.h"
 #include "experiments/base/failure_kind.h"
 #include "experiments/base/json.h"
+#include "experiments/base/printable.h"
 #include "experiments/privacy/privacy_event.h"
 
 namespace retort::cluster {
@@ -26,77 +27,9 @@ namespace {
 using Json = nlohmann::json;
 
 // C++ values as JSON and back, exactly. NaN and the infinities, which JSON lacks, are written as the texts "nan", "inf"
-// and
-// "-inf", a string that is not UTF-8 as {"bytes": "<hex>"}.
-
-// Length of the UTF-8 sequence that starts with `lead`, and the smallest code point it may hold.
-struct Sequence {
-  std::size_t length;
-  std::uint32_t smallest;
-  std::uint32_t bits;
-};
-
-Sequence ParseLeadByte(unsigned char lead) {
-  if (lead < 0x80U) return {1, 0, lead};
-  if ((lead & 0xE0U) == 0xC0U) return {2, 0x80, lead & 0x1FU};
-  if ((lead & 0xF0U) == 0xE0U) return {3, 0x800, lead & 0x0FU};
-  if ((lead & 0xF8U) == 0xF0U) return {4, 0x10000, lead & 0x07U};
-  return {0, 0, 0};
-}
-
-int HexDigit(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  return -1;
-}
+// and "-inf", a string that is not UTF-8 as {"bytes": "<hex>"}.
 
 constexpr std::string_view kBytesKey = "bytes";
-
-bool IsUtf8(std::string_view bytes) {
-  unsigned char high = 0;
-  for (const char byte : bytes) high |= static_cast<unsigned char>(byte);
-  if (high < 0x80U) return true;
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const auto [length, smallest, bits] = ParseLeadByte(static_cast<unsigned char>(bytes[at]));
-    if (length == 0 || at + length > bytes.size()) return false;
-    std::uint32_t code = bits;
-    for (std::size_t i = 1; i < length; ++i) {
-      const auto byte = static_cast<unsigned char>(bytes[at + i]);
-      if ((byte & 0xC0U) != 0x80U) return false;
-      code = (code << 6) | (byte & 0x3FU);
-    }
-    const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
-    if (code < smallest || code > 0x10FFFFU || surrogate) return false;
-    at += length;
-  }
-  return true;
-}
-
-std::string ToHex(std::string_view bytes) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * bytes.size());
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    hex.push_back(kDigits[value >> 4]);
-    hex.push_back(kDigits[value & 0x0FU]);
-  }
-  return hex;
-}
-
-std::optional<std::string> FromHex(std::string_view hex) {
-  if (hex.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  bytes.reserve(hex.size() / 2);
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    const int high = HexDigit(hex[i]);
-    const int low = HexDigit(hex[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    bytes.push_back(static_cast<char>(high * 16 + low));
-  }
-  return bytes;
-}
 
 void Write(JsonWriter& json, bool value) { json.Flag(value); }
 
@@ -113,7 +46,7 @@ void Write(JsonWriter& json, std::string_view value) {
   if (IsUtf8(value))
     json.Text(value);
   else
-    json.BeginObject().Key(kBytesKey).Text(ToHex(value)).EndObject();
+    json.BeginObject().Key(kBytesKey).Text(FormatHex(value)).EndObject();
 }
 
 void Write(JsonWriter& json, FailureKind value) { json.Text(FailureName(value)); }
@@ -175,7 +108,7 @@ bool FromJson(const Json& json, std::string& out) {
   if (!json.is_object() || json.size() != 1 || !json.contains(kBytesKey)) return false;
   const Json& hex = json[std::string(kBytesKey)];
   if (!hex.is_string()) return false;
-  auto bytes = FromHex(hex.get_ref<const std::string&>());
+  auto bytes = ParseHex(hex.get_ref<const std::string&>());
   if (!bytes) return false;
   out = std::move(*bytes);
   return true;

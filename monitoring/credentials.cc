@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include "experiments/base/digests.h"
+
 namespace retort::monitoring {
 namespace {
 
@@ -50,15 +52,6 @@ int NoPassphrase(char*, int, int, void*) { return -1; }
 
 constexpr std::string_view kScheme = "basic";
 
-std::string Base64(std::string_view bytes) {
-  constexpr int kVariant = sodium_base64_VARIANT_ORIGINAL;
-  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), kVariant), '\0');
-  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-                    kVariant);
-  text.pop_back();  // the terminator
-  return text;
-}
-
 bool IsScheme(std::string_view text) {
   return std::ranges::equal(text, kScheme, [](char a, char b) { return (a | 0x20) == b; });
 }
@@ -93,7 +86,7 @@ bool IsAuthorized(std::string_view header, std::string_view credentials) {
   if (!given.starts_with(' ')) return false;
   given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
   given = given.substr(0, given.find_last_not_of(' ') + 1);
-  const std::string expected = Base64(credentials);
+  const std::string expected = FormatBase64(credentials);
   return given.size() == expected.size() && sodium_memcmp(given.data(), expected.data(), expected.size()) == 0;
 }
 

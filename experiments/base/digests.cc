@@ -2,12 +2,12 @@
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <span>
 
 #include "experiments/base/status.h"
 
@@ -18,20 +18,39 @@
 namespace retort {
 namespace {
 
-std::string FormatHex(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * bytes.size());
-  for (const std::uint8_t byte : bytes) {
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15U];
-  }
-  return hex;
-}
-
 const unsigned char* Raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
+template <std::size_t kSize>
+std::string FormatDigest(const std::array<std::uint8_t, kSize>& digest) {
+  return FormatHex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
 }  // namespace
+
+std::string FormatHex(std::string_view bytes) {
+  std::string digits(2 * bytes.size() + 1, '\0');  // libsodium writes a terminator
+  sodium_bin2hex(digits.data(), digits.size(), Raw(bytes), bytes.size());
+  digits.pop_back();
+  return digits;
+}
+
+std::optional<std::string> ParseHex(std::string_view digits) {
+  std::string bytes(digits.size() / 2, '\0');
+  std::size_t size = 0;
+  const int outcome = sodium_hex2bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), digits.data(),
+                                     digits.size(), nullptr, &size, nullptr);
+  // libsodium takes capital letters, too.
+  if (outcome != 0 || FormatHex(bytes) != digits) return std::nullopt;
+  return bytes;
+}
+
+std::string FormatBase64(std::string_view bytes) {
+  constexpr int kVariant = sodium_base64_VARIANT_ORIGINAL;
+  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), kVariant), '\0');
+  sodium_bin2base64(text.data(), text.size(), Raw(bytes), bytes.size(), kVariant);
+  text.pop_back();
+  return text;
+}
 
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
@@ -68,7 +87,7 @@ void Sha256::UpdateLength(std::uint64_t length) {
 std::string Sha256::FinishHex() {
   std::array<std::uint8_t, 32> digest{};
   RETORT_CHECK(EVP_DigestFinal_ex(state_->context, digest.data(), nullptr) == 1);
-  return FormatHex(digest);
+  return FormatDigest(digest);
 }
 
 std::array<std::uint8_t, 32> ComputeSha256(std::string_view bytes) {
@@ -77,7 +96,7 @@ std::array<std::uint8_t, 32> ComputeSha256(std::string_view bytes) {
   return digest;
 }
 
-std::string Sha256Hex(std::string_view bytes) { return FormatHex(ComputeSha256(bytes)); }
+std::string Sha256Hex(std::string_view bytes) { return FormatDigest(ComputeSha256(bytes)); }
 
 namespace {
 

@@ -1,13 +1,21 @@
-// Digests of bytes: SHA-256 for identities and CRC-32C for records.
+// Digests of bytes, SHA-256 for identities and CRC-32C for records, and bytes as text.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace retort {
+
+// Returns two lower-case hex digits for each byte.
+[[nodiscard]] std::string FormatHex(std::string_view bytes);
+// Returns the bytes that FormatHex made the digits of; nothing for any other text.
+[[nodiscard]] std::optional<std::string> ParseHex(std::string_view digits);
+// Returns the bytes in Base64 (RFC 4648, section 4), padded.
+[[nodiscard]] std::string FormatBase64(std::string_view bytes);
 
 class Sha256 {
  public:

@@ -47,6 +47,15 @@ std::size_t MeasureCodePoint(std::string_view text, std::size_t at) {
   return length < 0 ? 0 : static_cast<std::size_t>(length);
 }
 
+bool IsUtf8(std::string_view text) {
+  unsigned char high = 0;
+  for (const char byte : text) high |= static_cast<unsigned char>(byte);
+  if (high < 0x80U) return true;
+  for (std::size_t at = 0, length = 0; at < text.size(); at += length)
+    if ((length = MeasureCodePoint(text, at)) == 0) return false;
+  return true;
+}
+
 std::size_t FindCodePoint(std::string_view text, std::size_t index) {
   std::size_t at = 0;
   for (; at < text.size() && index > 0; --index) at += std::max<std::size_t>(MeasureCodePoint(text, at), 1);

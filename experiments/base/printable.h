@@ -11,6 +11,8 @@ namespace retort {
 
 // Returns the length of the code point that begins at `at`, in bytes; 0 where none does. REQUIRES: at < text.size().
 [[nodiscard]] std::size_t MeasureCodePoint(std::string_view text, std::size_t at);
+// Whether all of `text` is UTF-8.
+[[nodiscard]] bool IsUtf8(std::string_view text);
 // Returns the byte at which code point number `index` begins, counted from 0; a byte that belongs to none counts as
 // one. Returns the size where there are fewer.
 [[nodiscard]] std::size_t FindCodePoint(std::string_view text, std::size_t index);

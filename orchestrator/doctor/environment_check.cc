@@ -20,6 +20,7 @@
 #include "monitoring/exporter.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/process/open_files.h"
+#include "orchestrator/process/terminal.h"
 #include "storage/files/path_status.h"
 
 namespace retort::orchestrator::doctor {
@@ -194,11 +195,7 @@ Finding CheckLocale(const std::vector<std::string>& environment) {
   std::string value;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (value = cluster::FindVariable(environment, name).value_or(""); !value.empty()) {
-      std::string lower = value;
-      std::transform(lower.begin(), lower.end(), lower.begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      if (lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos)
-        return {"locale", Level::ok, fmt::format("{}={}", name, value)};
+      if (IsUtf8Locale(environment)) return {"locale", Level::ok, fmt::format("{}={}", name, value)};
       return {"locale", Level::note, fmt::format("{}={} is not UTF-8, in which everything is printed", name, value),
               "export LC_ALL=C.UTF-8"};
     }

@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "experiments/base/digests.h"
 #include "storage/datasets/readers.h"
 #include "storage/files/env.h"
-#include "storage/formats/byte_codec.h"
 #include "storage/images/image_scan.h"
 
 namespace retort::storage {

@@ -51,17 +51,6 @@ TensorBlob ByteReader::Tensor() {
   return tensor;
 }
 
-std::string FormatHex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15U];
-  }
-  return hex;
-}
-
 std::optional<std::uint64_t> TensorBytes(DType dtype, const std::vector<std::int64_t>& shape) {
   std::uint64_t bytes = ByteSize(dtype);
   for (const std::int64_t extent : shape) {

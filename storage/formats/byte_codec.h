@@ -80,9 +80,6 @@ class ByteReader {
   bool ok_ = true;
 };
 
-// Two lower-case hex digits for each byte.
-[[nodiscard]] std::string FormatHex(std::string_view bytes);
-
 // product(shape) * ByteSize(dtype); nothing for a negative extent or a product beyond 2^62.
 [[nodiscard]] std::optional<std::uint64_t> TensorBytes(DType dtype, const std::vector<std::int64_t>& shape);
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "storage/formats/byte_codec.h"
+#include "experiments/base/digests.h"
 
 namespace retort::storage {
 namespace {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/base/printable.h"
 #include "orchestrator/cli/shell/help_text.h"
 
 namespace retort::orchestrator::cli {
@@ -28,13 +29,9 @@ constexpr std::array kFallbacks = {Fallback{0xb1, "+/-"},        Fallback{0xb2, 
 
 // The letter that `text` begins with, and its bytes; a byte that begins none is taken for itself.
 std::pair<std::uint32_t, std::size_t> LetterAt(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-  const std::uint32_t lead = byte(0);
-  const std::size_t size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (size == 1 || size > text.size()) return {lead, 1};
-  std::uint32_t letter = lead & (0xffU >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) letter = letter << 6U | (byte(i) & 0x3fU);
-  return {letter, size};
+  const std::size_t size = MeasureCodePoint(text, 0);
+  if (size == 0) return {static_cast<unsigned char>(text[0]), 1};
+  return {DecodeCodePoint(text.substr(0, size)), size};
 }
 
 // `hyphen`: how "-" is written.
