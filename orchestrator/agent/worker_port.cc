@@ -51,7 +51,7 @@ class ProcessWorkerPort final : public WorkerPort {
     if (!report) return std::nullopt;
     WorkerEnd end{report->failure, report->text, !report->signalled};
     if (const std::string words = ReadLastOutput(log_, log_begin_); !words.empty())
-      end.text += kWorkerOutputMark + words;
+      end.text += kWorkerOutputIntro + words;
     return end;
   }
   void Kill() override { process_.Kill(); }

@@ -16,7 +16,7 @@
 namespace retort::orchestrator {
 
 // Stands in the text of a worker's end before what the worker wrote last.
-inline constexpr const char* kWorkerOutputMark = "; it wrote: ";
+inline constexpr const char* kWorkerOutputIntro = "; it wrote: ";
 
 struct WorkerEnd {
   FailureKind failure = FailureKind::worker_crash;

@@ -139,7 +139,7 @@ class Core {
   Packing packing;
   PrivacyCharges charges;
   // By unpacked data digest: what other sweeps of the results root have charged, where a budget counts it.
-  std::map<std::string, std::vector<privacy::PrivacyEvent>> sibling_spending;
+  std::map<std::string, std::vector<privacy::PrivacyEvent>> other_spending;
   // By unpacked data digest: the budgets that other sweeps of the root set.
   std::map<std::string, std::vector<OtherBudget>> other_budgets;
   std::string ledger_lost;  // why `charges` is incomplete; empty when it is complete
@@ -153,7 +153,7 @@ class Core {
   }
   // Of the results root, for display: what each of its other sweeps had charged when this run began, by unpacked data
   // digest; the folder, empty where it was not read; and why its content is unknown.
-  std::map<std::string, std::vector<std::vector<privacy::PrivacyEvent>>> sibling_charges;
+  std::map<std::string, std::vector<std::vector<privacy::PrivacyEvent>>> other_charges;
   std::string root, root_trouble;
   Counters counters;
   Quota quota;                      // of the plan

@@ -281,7 +281,7 @@ Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
 
 TrialPlanned MakeTrialPlanned(const TrialSpec& spec) { return {spec, EncodeTrialSpec(spec)}; }
 
-EventType TypeOf(const Event& event) {
+EventType FindEventType(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
   static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::root_noted));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);

@@ -180,7 +180,7 @@ struct JournalEvent {
   Event event;
 };
 
-[[nodiscard]] EventType TypeOf(const Event& event);
+[[nodiscard]] EventType FindEventType(const Event& event);
 // One JSON object; doubles round-trip exactly, non-finite ones as "nan", "inf", "-inf".
 [[nodiscard]] std::string EncodeEvent(const JournalEvent& event);
 // Error: damage, naming the event and the field that is missing or wrong; usage for a type that this

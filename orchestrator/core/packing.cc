@@ -31,7 +31,7 @@ void Packing::Load::Count(double now) {
   }
 }
 
-double Packing::ShareOf(TrialId trial, double now) const {
+double Packing::ComputeMeanShare(TrialId trial, double now) const {
   const auto place = places_.find(trial);
   if (place == places_.end() || place->second.size() != 1) return 1;
   const Load& load = loads_.at(place->second.front());

@@ -61,7 +61,7 @@ class Packing {
   [[nodiscard]] std::vector<std::pair<Device, std::string>> Candidates() const;
   // Of a slot of its device, how much the trial had since it was seated, in (0, 1]: less than 1 when more trials
   // than slots shared it. 1 for what may not be packed.
-  [[nodiscard]] double ShareOf(TrialId trial, double now) const;
+  [[nodiscard]] double ComputeMeanShare(TrialId trial, double now) const;
   // Whether the device of the trial holds more trials than it has slots.
   [[nodiscard]] bool IsCrowded(TrialId trial) const;
 

@@ -78,7 +78,7 @@ void PrivacyCharges::Settle(Handle handle, std::int64_t used) {
   ++version_;
 }
 
-std::vector<privacy::PrivacyEvent> PrivacyCharges::EventsOf(TrialId trial) const {
+std::vector<privacy::PrivacyEvent> PrivacyCharges::CollectEvents(TrialId trial) const {
   const auto found = by_trial_.find(trial);
   if (found == by_trial_.end()) return {};
   Sums events = found->second;
@@ -87,7 +87,7 @@ std::vector<privacy::PrivacyEvent> PrivacyCharges::EventsOf(TrialId trial) const
 }
 
 std::vector<privacy::PrivacyEvent> PrivacyCharges::SelectCounted(TrialId trial, const CountRule& counts) const {
-  Events events = EventsOf(trial);
+  Events events = CollectEvents(trial);
   return counts ? counts(trial, std::move(events)) : events;
 }
 
@@ -140,7 +140,8 @@ privacy::ClaimContext MakeClaimContext(const ClaimSubject& trial, const PrivacyC
   context.spec = trial.spec;
   if (trial.teacher == nullptr || trial.teacher_claims == nullptr) return context;
   context.teacher_claims = *trial.teacher_claims;
-  privacy::WithdrawUnsupportedClaims({trial.teacher, {}}, charges.EventsOf(trial.teacher->id), context.teacher_claims);
+  privacy::WithdrawUnsupportedClaims({trial.teacher, {}}, charges.CollectEvents(trial.teacher->id),
+                                     context.teacher_claims);
   return context;
 }
 

@@ -43,7 +43,7 @@ class PrivacyCharges {
   [[nodiscard]] std::int64_t Reserved(Handle handle) const { return charges_[handle].count; }
 
   // Charged events of the trial in the order of their first reservation, equal ones aggregated.
-  [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
+  [[nodiscard]] std::vector<privacy::PrivacyEvent> CollectEvents(TrialId trial) const;
   // Whether the trial was ever charged, even if all of it was settled with zero draws.
   [[nodiscard]] bool Knows(TrialId trial) const { return by_trial_.contains(trial); }
   // Returns, for each trial that touched examples of the data set, what counts of its charges. Without a rule all of it

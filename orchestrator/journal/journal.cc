@@ -285,7 +285,7 @@ Result<Journal> Journal::Open(storage::Env& env, const std::string& results, Cor
 Status Journal::Commit(const std::vector<JournalEvent>& events) {
   if (events.empty()) return {};
   for (const JournalEvent& event : events)
-    log_->Append(static_cast<std::uint16_t>(TypeOf(event.event)), codec_.Encode(event));
+    log_->Append(static_cast<std::uint16_t>(FindEventType(event.event)), codec_.Encode(event));
   return log_->Sync();
 }
 

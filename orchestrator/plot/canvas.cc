@@ -182,7 +182,7 @@ void Canvas::StrokeRectangle(double x, double y, double width, double height, Co
   surface_->Outline(stroke, dashes);
 }
 
-void Canvas::Mark(Marker marker, double x, double y, double radius, Colour colour, bool hollow) {
+void Canvas::DrawMarker(Marker marker, double x, double y, double radius, Colour colour, bool hollow) {
   const Path outline = MakeOutline(marker, x, y, radius);
   const auto trace = [&] {
     if (!outline.empty()) return surface_->Trace(outline);

@@ -77,7 +77,7 @@ class Canvas final : public TextMeasure {
   void StrokeRectangle(double x, double y, double width, double height, Colour colour, double stroke,
                        const Dashes& dashes = {});
   // Of the given radius about (x, y). Hollow: white inside.
-  void Mark(Marker marker, double x, double y, double radius, Colour colour, bool hollow);
+  void DrawMarker(Marker marker, double x, double y, double radius, Colour colour, bool hollow);
   void Dot(double x, double y, double radius, Colour colour, double opacity);
   // The line of text stands on (x, y) and is turned by `angle` radians against the clock about it.
   void Text(const std::string& text, double x, double y, Font font, Colour colour, double angle = 0);

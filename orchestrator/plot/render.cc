@@ -67,7 +67,7 @@ void PaintSwatch(const PlacedEntry& placed, Marks marks, Canvas& canvas) {
       }
       if (marks != Marks::map)
         canvas.Stroke(across, style.colour, 1.3, FindDashes(static_cast<std::size_t>(style.dash)));
-      canvas.Mark(style.marker, centre, y, 2.7, style.colour, false);
+      canvas.DrawMarker(style.marker, centre, y, 2.7, style.colour, false);
       return;
     case LegendEntry::Kind::quoted:
       if (marks == Marks::bars) {
@@ -75,10 +75,10 @@ void PaintSwatch(const PlacedEntry& placed, Marks marks, Canvas& canvas) {
         return;
       }
       canvas.Stroke(across, style.colour, 0.8, {1, 2.2});
-      canvas.Mark(style.marker, centre, y, 3.1, style.colour, true);
+      canvas.DrawMarker(style.marker, centre, y, 3.1, style.colour, true);
       return;
     case LegendEntry::Kind::published:
-      canvas.Mark(Marker::circle, centre, y, 3.1, kFaint, true);
+      canvas.DrawMarker(Marker::circle, centre, y, 3.1, kFaint, true);
       return;
     case LegendEntry::Kind::rule:
       canvas.Stroke(across, kFaint, 1, FindDashes(placed.entry.style + 1));
@@ -194,7 +194,7 @@ class PanelPainter {
       for (const Line& line : panel_.lines) {
         if (i >= line.points.size()) continue;
         const Style style = FindStyle(line.style);
-        canvas_.Mark(style.marker, X(line.points[i].x), Y(line.points[i].y), kMapMarker, style.colour, false);
+        canvas_.DrawMarker(style.marker, X(line.points[i].x), Y(line.points[i].y), kMapMarker, style.colour, false);
       }
     }
     canvas_.StrokeRectangle(frame_.x, frame_.y, frame_.width, frame_.height, kFaint, kThin);
@@ -318,9 +318,10 @@ class PanelPainter {
       MarkCurve(line, style);
     else
       for (const Point& point : line.points)
-        if (Shown(point.x)) canvas_.Mark(style.marker, X(point.x) + shift, Y(point.y), kMarker, style.colour, false);
+        if (Shown(point.x))
+          canvas_.DrawMarker(style.marker, X(point.x) + shift, Y(point.y), kMarker, style.colour, false);
     for (const Point& point : line.published)
-      if (Shown(point.x)) canvas_.Mark(style.marker, X(point.x), Y(point.y), kHollow, style.colour, true);
+      if (Shown(point.x)) canvas_.DrawMarker(style.marker, X(point.x), Y(point.y), kHollow, style.colour, true);
     for (const double gap : line.gaps)
       if (Shown(gap)) PaintGap(X(gap) + (line.points.empty() ? 0 : shift), style.colour);
   }
@@ -331,7 +332,7 @@ class PanelPainter {
     double next = frame_.x + 8 + 11.0 * static_cast<double>(line.style % 5);
     for (const Point& point : line.points) {
       if (!Shown(point.x) || X(point.x) < next) continue;
-      canvas_.Mark(style.marker, X(point.x), Y(point.y), 2.3, style.colour, false);
+      canvas_.DrawMarker(style.marker, X(point.x), Y(point.y), 2.3, style.colour, false);
       next = X(point.x) + kEvery;
     }
   }
@@ -360,7 +361,7 @@ class PanelPainter {
       if (!beside)
         canvas_.StrokeRectangle(x - width / 2 + gap, std::min(y, base), width - 2 * gap, std::abs(base - y),
                                 style.colour, 1, {2.5, 1.5});
-      canvas_.Mark(style.marker, x, y, kHollow, style.colour, true);
+      canvas_.DrawMarker(style.marker, x, y, kHollow, style.colour, true);
     }
     for (const double at : line.gaps) PaintGap(X(at) + offset, style.colour);
     if (picture_.x.categories.size() * panel_.lines.size() <= kMaxValuesOnBars) PaintValues(line, offset, width);

@@ -1,4 +1,4 @@
-// Chooses where an axis has its marks, and what stands beside them.
+// Chooses where an axis has its ticks, and what stands beside them.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ struct Tick {
 // Powers of ten inside `range` (low > 0), every second, third, ... where there are more than `most`; with 2 and 5 times
 // them where fewer than three powers lie inside.
 [[nodiscard]] std::vector<Tick> LogTicks(Range range, int most);
-// 2 to 9 times each power of ten inside: marks without a label.
+// 2 to 9 times each power of ten inside: ticks without a label.
 [[nodiscard]] std::vector<double> LogMinorTicks(Range range);
 
 // The number as a person would write it on an axis: 0.25, 50,000, 10⁻⁵, 3×10⁻⁶.
@@ -38,7 +38,7 @@ struct Scale {
   Range range;  // low > 0 where logarithmic
   bool logarithmic = false;
   std::vector<Tick> ticks;
-  std::vector<double> minor;  // marks without a label
+  std::vector<double> minor;  // ticks without a label
   // 0 at the low end, 1 at the high one; beyond them outside of the range, and -1 for what a logarithmic axis cannot
   // hold.
   [[nodiscard]] double At(double value) const;
@@ -49,7 +49,7 @@ struct Scale {
 [[nodiscard]] Scale HorizontalScale(const Picture& picture, double length, Font font, const TextMeasure& measure);
 // Bars begin at 0. Long intervals are cut: they take no more than half of the axis from what they are around.
 [[nodiscard]] Scale VerticalScale(const Picture& picture, double length, Font font);
-// Of both axes of a map: 0 stands in the middle, every point lies inside, and nothing is marked.
+// Of both axes of a map: 0 stands in the middle, every point lies inside, and there are no ticks.
 [[nodiscard]] Scale MapScale(const Picture& picture);
 
 }  // namespace retort::orchestrator::plot

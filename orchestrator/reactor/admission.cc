@@ -103,14 +103,4 @@ std::string FindDeadlock(const Core& core, Now now) {
                      seats == 1 ? "is" : "are");
 }
 
-RetryDecision DecideRetry(const std::map<FailureKind, int>& failures, FailureKind kind) {
-  const RetryRule rule = FindRetryRule(kind);
-  const auto found = failures.find(kind);
-  const int ended = found == failures.end() ? 1 : found->second;
-  if (ended >= rule.max_attempts) return {};
-  // 2^60 times any back-off is past the cap.
-  const double wait = std::ldexp(rule.backoff_seconds, std::min(ended - 1, 60));
-  return {true, std::min(wait, kMaxBackoffSeconds)};
-}
-
 }  // namespace retort::orchestrator

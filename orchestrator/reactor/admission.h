@@ -1,14 +1,11 @@
-// Whether a queued trial may start now: the quota of the sweep, the time until the run has to stop, the devices that
-// the run has, and the back-off after a failure. A refusal is a reason for people; empty when nothing speaks against a
-// start. Pure.
+// Whether a queued trial may start now: the quota of the sweep, the time until the run has to stop, and the devices
+// that the run has. A refusal is a reason for people; empty when nothing speaks against a start. Pure.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
-#include "experiments/base/failure_kind.h"
 #include "experiments/base/status.h"
 #include "orchestrator/core/core.h"
 #include "orchestrator/core/cost_model.h"
@@ -52,22 +49,5 @@ inline constexpr double kDeadlockSeconds = 60;
 // refused by quota or time. Empty while anything can start, and where quota or time alone are the cause (FindQuotaStop,
 // FindTimeStop).
 [[nodiscard]] std::string FindDeadlock(const Core& core, Now now);
-
-// Whether an attempt that failed is tried again, and when.
-inline constexpr double kMaxBackoffSeconds = 60;
-
-struct RetryDecision {
-  bool retry = false;
-  double wait_seconds = 0;
-};
-
-// Whether a retry that was set for `retry_at` is due at `now`, both Unix seconds. No retry waits longer than
-// kMaxBackoffSeconds: what lies further ahead was set by a clock that has been put back since.
-[[nodiscard]] inline bool IsRetryDue(double retry_at, double now) {
-  return retry_at <= now || retry_at > now + kMaxBackoffSeconds;
-}
-
-// `failures` counts the trial's ended attempts by kind, the one of this `kind` included. Pure.
-[[nodiscard]] RetryDecision DecideRetry(const std::map<FailureKind, int>& failures, FailureKind kind);
 
 }  // namespace retort::orchestrator

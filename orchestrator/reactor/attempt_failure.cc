@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <utility>
-
-#include "orchestrator/reactor/admission.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -68,6 +66,16 @@ void StopMembers(const ActiveAttempt& attempt, Outbox& outbox) {
 }
 
 }  // namespace
+
+RetryDecision DecideRetry(const std::map<FailureKind, int>& failures, FailureKind kind) {
+  const RetryRule rule = FindRetryRule(kind);
+  const auto found = failures.find(kind);
+  const int ended = found == failures.end() ? 1 : found->second;
+  if (ended >= rule.max_attempts) return {};
+  // 2^60 times any back-off is past the cap.
+  const double wait = std::ldexp(rule.backoff_seconds, std::min(ended - 1, 60));
+  return {true, std::min(wait, kMaxBackoffSeconds)};
+}
 
 void FailAttempt(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now, Outbox& outbox,
                  std::optional<WorldRank> reporter) {

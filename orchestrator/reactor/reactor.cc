@@ -97,13 +97,13 @@ std::vector<T> FindAll(const std::map<std::string, std::vector<T>>& by_digest, c
 // Returns why the budgets of the data set do not allow the trial to draw `event` after all that it drew before.
 std::optional<std::string> RefuseReservation(const Core& core, TrialId trial, const DataSpec& data,
                                              const privacy::PrivacyEvent& event) {
-  PrivacyCharges::Events events = core.charges.EventsOf(trial);
+  PrivacyCharges::Events events = core.charges.CollectEvents(trial);
   events.push_back(event);
   const PrivacyCharges::Events counted = SelectCountedCharges(core, trial, std::move(events));
   if (counted.empty()) return std::nullopt;  // it costs the data nothing
   const std::string& examples = FindUnpackedDigest(core.charges.unpacked(), data.digest);
   return RefuseOverBudget(core.charges, data, counted.back(), MakeCountRule(core),
-                          FindAll(core.sibling_spending, examples), FindAll(core.other_budgets, examples));
+                          FindAll(core.other_spending, examples), FindAll(core.other_budgets, examples));
 }
 
 void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& message, Now now, Outbox& outbox) {
@@ -194,7 +194,7 @@ void OnEnded(Core& core, WorldRank from, ActiveAttempt& attempt, const cluster::
     return;
   }
   for (const Seat& seat : attempt.seats) core.fleet.quarantine.Succeeded(core.fleet.FindSlot(seat), id.trial);
-  const double share = core.packing.ShareOf(id.trial, now.monotonic);
+  const double share = core.packing.ComputeMeanShare(id.trial, now.monotonic);
   core.packing.Left(id.trial, false, now.monotonic);
   core.fleet.Vacate(id.trial);
   AttemptEnded ended;

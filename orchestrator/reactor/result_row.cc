@@ -38,7 +38,7 @@ ClaimSubject MakeClaimSubject(const Core& core, const Trial& trial) {
 
 std::vector<privacy::Claim> ComputeClaims(const Core& core, const Trial& trial) {
   return privacy::ComputeClaims(MakeClaimContext(MakeClaimSubject(core, trial), core.charges),
-                                core.charges.EventsOf(trial.spec.id));
+                                core.charges.CollectEvents(trial.spec.id));
 }
 
 void FillFromAttempt(const Trial& trial, storage::ResultRow& row) {

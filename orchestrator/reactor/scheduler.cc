@@ -11,6 +11,7 @@
 #include "experiments/methods/methods.h"
 #include "experiments/privacy/claim.h"
 #include "orchestrator/reactor/admission.h"
+#include "orchestrator/reactor/attempt_failure.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -263,7 +264,7 @@ cluster::Start MakeStart(Core& core, const Trial& trial, std::uint32_t attempt) 
   start.attempt_directory = start.trial_directory + "/attempt-" + std::to_string(attempt);
   start.data_path = spec.data ? spec.data->path : "";
   start.sweep = core.sweep();
-  start.charged = core.charges.EventsOf(spec.id);
+  start.charged = core.charges.CollectEvents(spec.id);
   if (spec.parent) {
     const Trial& teacher = core.Get(*spec.parent);
     RETORT_CHECK(teacher.row.has_value());

@@ -67,14 +67,14 @@ void WithdrawUnsupportedClaims(const PrivacyCharges& charges, const RowsById& by
   for (const bool students : {false, true})
     for (ShownRow& shown : rows)
       if (shown.spec->parent.has_value() == students)
-        privacy::WithdrawUnsupportedClaims(MakeClaimContext(shown, by_id), charges.EventsOf(shown.spec->id),
+        privacy::WithdrawUnsupportedClaims(MakeClaimContext(shown, by_id), charges.CollectEvents(shown.spec->id),
                                            shown.row->claims);
 }
 
 // What is left to claim for a student of a teacher whose claims were withdrawn.
 void ClaimAgain(const PrivacyCharges& charges, const RowsById& by_id, bool teacher_refuted, ShownRow& shown) {
   std::vector<privacy::Claim> left =
-      privacy::ComputeClaims(MakeClaimContext(shown, by_id), charges.EventsOf(shown.spec->id));
+      privacy::ComputeClaims(MakeClaimContext(shown, by_id), charges.CollectEvents(shown.spec->id));
   if (const std::string_view own = FindVoid(shown); !own.empty()) Withdraw(own, left);
   (teacher_refuted ? shown.refuted_teacher : shown.unknown_teacher_audit) = left != shown.row->claims;
   shown.row->claims = std::move(left);

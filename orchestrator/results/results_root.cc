@@ -41,8 +41,8 @@ std::string FindExamples(const ResultsView& view, const UnpackedDigests& known, 
   return FindUnpackedDigest(view.unpacked.contains(digest) ? view.unpacked : known, digest);
 }
 
-SiblingSweep MakeSweep(const ResultsView& view, const UnpackedDigests& known) {
-  SiblingSweep sweep;
+OtherSweep MakeSweep(const ResultsView& view, const UnpackedDigests& known) {
+  OtherSweep sweep;
   sweep.directory = view.directory;
   sweep.running = view.running;
   sweep.noted_root = view.noted_root;
@@ -79,13 +79,13 @@ bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::
 // The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger
 // that has lost something shows nothing. One that has not written yet what it draws on does so before it looks for
 // others.
-Result<std::optional<SiblingSweep>> ReadNeighbour(storage::Env& env, const std::string& folder,
-                                                  const std::set<std::string>& digests, const UnpackedDigests& known,
-                                                  SharedExamples& shared) {
+Result<std::optional<OtherSweep>> ReadOtherSweep(storage::Env& env, const std::string& folder,
+                                                 const std::set<std::string>& digests, const UnpackedDigests& known,
+                                                 SharedExamples& shared) {
   Result<ResultsView> view = ReadResults(env, folder);
   if (!view.ok()) {
     if (!IsFolderLocked(env, folder) && !MayTouch(env, folder, digests, known, shared))
-      return std::optional<SiblingSweep>();
+      return std::optional<OtherSweep>();
     return view.status();
   }
   if (!view->ledger_lost.empty()) return DamageError(view->ledger_lost);
@@ -95,12 +95,12 @@ Result<std::optional<SiblingSweep>> ReadNeighbour(storage::Env& env, const std::
   for (const TrialView& trial : view->trials)
     if (trial.spec.data && trial.spec.data->budget) capped.insert(FindExamples(*view, known, trial.spec.data->digest));
   const bool counts = AnyCountTogether(shared, touched, digests) || AnyCountTogether(shared, capped, digests);
-  if (!counts && !IsFolderLocked(env, folder)) return std::optional<SiblingSweep>();
+  if (!counts && !IsFolderLocked(env, folder)) return std::optional<OtherSweep>();
   WithdrawRefuted(env, *view);
-  SiblingSweep sweep = MakeSweep(*view, known);
+  OtherSweep sweep = MakeSweep(*view, known);
   if (!counts && !(sweep.running && AnyCountTogether(shared, sweep.planned, digests)))
-    return std::optional<SiblingSweep>();
-  return std::optional<SiblingSweep>(std::move(sweep));
+    return std::optional<OtherSweep>();
+  return std::optional<OtherSweep>(std::move(sweep));
 }
 
 std::map<std::string, std::string> ListNames(const SweepPlan& plan) {
@@ -156,9 +156,9 @@ bool IsOfTheRoot(const std::string& root, const std::string& folder) {
 
 }  // namespace
 
-Result<SiblingFolders> ListSiblingFolders(storage::Env& env, const std::string& results) {
+Result<OtherFolders> ListOtherFolders(storage::Env& env, const std::string& results) {
   const std::string root = FindResultsRoot(results);
-  SiblingFolders beside;
+  OtherFolders beside;
   RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, root));
   if (!there) return beside;
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
@@ -180,7 +180,7 @@ Result<SiblingFolders> ListSiblingFolders(storage::Env& env, const std::string& 
 std::vector<std::string> DescribeCopies(storage::Env& env, const std::string& results) {
   std::vector<std::string> copies;
   const std::string own = ReadBeginning(env, results);
-  const Result<SiblingFolders> beside = ListSiblingFolders(env, results);
+  const Result<OtherFolders> beside = ListOtherFolders(env, results);
   if (own.empty() || !beside.ok()) return copies;
   for (const std::string& folder : beside->sweeps)
     if (ReadBeginning(env, folder) == own)
@@ -192,7 +192,7 @@ std::vector<std::string> DescribeCopies(storage::Env& env, const std::string& re
 }
 
 std::vector<std::string> DescribeUncounted(storage::Env& env, const std::string& results) {
-  Result<SiblingFolders> beside = ListSiblingFolders(env, results);
+  Result<OtherFolders> beside = ListOtherFolders(env, results);
   if (beside.ok()) return std::move(beside->unknown);
   return {
       fmt::format("what lies beside {} cannot be told, so it is not counted: {}", results, beside.status().message())};
@@ -222,14 +222,14 @@ std::string DescribeForeignRoot(const std::string& results) {
       results, FindResultsRoot(results));
 }
 
-Result<std::vector<SiblingSweep>> ReadSiblingSweeps(storage::Env& env, const std::string& results,
-                                                    const std::set<std::string>& digests, const UnpackedDigests& known,
-                                                    SharedExamples& shared) {
-  std::vector<SiblingSweep> sweeps;
-  RETORT_ASSIGN_OR_RETURN(const SiblingFolders beside, ListSiblingFolders(env, results));
+Result<std::vector<OtherSweep>> ReadOtherSweeps(storage::Env& env, const std::string& results,
+                                                const std::set<std::string>& digests, const UnpackedDigests& known,
+                                                SharedExamples& shared) {
+  std::vector<OtherSweep> sweeps;
+  RETORT_ASSIGN_OR_RETURN(const OtherFolders beside, ListOtherFolders(env, results));
   if (!beside.unknown.empty()) return EnvironmentError(fmt::format("{}", fmt::join(beside.unknown, "; ")));
   for (const std::string& folder : beside.sweeps) {
-    Result<std::optional<SiblingSweep>> sweep = ReadNeighbour(env, folder, digests, known, shared);
+    Result<std::optional<OtherSweep>> sweep = ReadOtherSweep(env, folder, digests, known, shared);
     if (!sweep.ok())
       return Status(sweep.status().code(), fmt::format("what {} charged cannot be read: {}", folder,
                                                        WithoutFullStop(sweep.status().message())));
@@ -242,7 +242,7 @@ Result<BudgetsByData> ReadOtherBudgets(storage::Env& env, const std::string& res
                                        SharedExamples& shared) {
   BudgetsByData budgets;
   const std::map<std::string, std::string> names = ListNames(plan);
-  const Result<SiblingFolders> beside = ListSiblingFolders(env, results);
+  const Result<OtherFolders> beside = ListOtherFolders(env, results);
   if (names.empty() || !beside.ok()) return budgets;  // DescribeUncounted says it
   for (const std::string& folder : beside->sweeps) {
     const Result<ResultsView> view = ReadJournaled(env, folder);
@@ -277,8 +277,7 @@ Result<RootTerms> ReadRootTerms(storage::Env& env, const std::string& results, c
                     "mount of a folder that lies elsewhere: what was charged beside that one cannot be "
                     "seen from here. Name the folder where it lies, or mount the folder that holds it",
                     names.begin()->second, results));
-  const Result<std::vector<SiblingSweep>> sweeps =
-      ReadSiblingSweeps(env, results, DigestsOf(names), plan.unpacked, shared);
+  const Result<std::vector<OtherSweep>> sweeps = ReadOtherSweeps(env, results, DigestsOf(names), plan.unpacked, shared);
   if (!sweeps.ok()) {
     return EnvironmentError(
         fmt::format("the budget of data set '{}' covers every sweep in {}, and {}. Mend that folder (retort "
@@ -286,7 +285,7 @@ Result<RootTerms> ReadRootTerms(storage::Env& env, const std::string& results, c
                     "of there, or give this sweep a folder elsewhere with --results",
                     names.begin()->second, FindResultsRoot(results), sweeps.status().message()));
   }
-  for (const SiblingSweep& sweep : *sweeps) {
+  for (const OtherSweep& sweep : *sweeps) {
     for (const auto& [digest, name] : names) {
       if (sweep.running && AnyCountTogether(shared, sweep.planned, {digest}))
         return Running(sweep.directory, name, FindResultsRoot(results),
@@ -327,21 +326,21 @@ RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::s
   }
   root.shared = SharedExamples(*std::move(marks));
   root.shared.NoteUnmarked(known, data);
-  Result<std::vector<SiblingSweep>> sweeps = ReadSiblingSweeps(env, results, digests, known, root.shared);
+  Result<std::vector<OtherSweep>> sweeps = ReadOtherSweeps(env, results, digests, known, root.shared);
   if (!sweeps.ok()) {
     root.trouble = sweeps.status().message();
     return root;
   }
   root.sweeps = std::move(sweeps).value();
   if (IsInForeignRoot(noted_root, root.shared)) root.trouble = DescribeForeignRoot(results);
-  for (const SiblingSweep& sweep : root.sweeps)
+  for (const OtherSweep& sweep : root.sweeps)
     if (IsInForeignRoot(sweep.noted_root, root.shared)) root.copies.push_back(DescribeForeignRoot(sweep.directory));
   return root;
 }
 
-SiblingCharges CollectSiblings(const RootCharges& root, const std::set<std::string>& digests) {
-  SiblingCharges beside;
-  for (const SiblingSweep& sweep : root.sweeps) {
+OtherCharges CollectOtherCharges(const RootCharges& root, const std::set<std::string>& digests) {
+  OtherCharges beside;
+  for (const OtherSweep& sweep : root.sweeps) {
     for (const std::string& digest : digests) {
       std::vector<privacy::PrivacyEvent> events;
       for (const auto& [theirs, charged] : sweep.charged)

@@ -22,7 +22,7 @@ using ChargedByData =
     std::map<std::string, std::vector<privacy::PrivacyEvent>>;          // by unpacked digest, equal ones aggregated
 using BudgetsByData = std::map<std::string, std::vector<OtherBudget>>;  // by unpacked digest
 
-struct SiblingSweep {
+struct OtherSweep {
   std::string directory;
   bool running = false;
   std::string noted_root;  // ResultsView::noted_root
@@ -33,12 +33,12 @@ struct SiblingSweep {
 };
 
 // What lies beside a results folder in its root.
-struct SiblingFolders {
+struct OtherFolders {
   std::vector<std::string> sweeps;   // folders that hold a journal or a ledger; each once, by whatever names it has
   std::vector<std::string> unknown;  // sentences: what may be such a folder and cannot be looked into
 };
 // Error: environment, when the root cannot be listed.
-[[nodiscard]] Result<SiblingFolders> ListSiblingFolders(storage::Env& env, const std::string& results);
+[[nodiscard]] Result<OtherFolders> ListOtherFolders(storage::Env& env, const std::string& results);
 
 // Of each folder beside `results` that began as the same journal, a sentence: one is a copy of the other.
 [[nodiscard]] std::vector<std::string> DescribeCopies(storage::Env& env, const std::string& results);
@@ -57,9 +57,9 @@ struct SiblingFolders {
 // that are running with such data in their plan. Error: environment or damage, naming the folder that cannot be read,
 // or not even be looked into; what it charged is then unknown. `known`: beside what each of them knows. `shared` is
 // told of what they have no marks of.
-[[nodiscard]] Result<std::vector<SiblingSweep>> ReadSiblingSweeps(storage::Env& env, const std::string& results,
-                                                                  const std::set<std::string>& digests,
-                                                                  const UnpackedDigests& known, SharedExamples& shared);
+[[nodiscard]] Result<std::vector<OtherSweep>> ReadOtherSweeps(storage::Env& env, const std::string& results,
+                                                              const std::set<std::string>& digests,
+                                                              const UnpackedDigests& known, SharedExamples& shared);
 
 // What a results root means for a sweep in it.
 struct RootTerms {
@@ -83,7 +83,7 @@ struct RootTerms {
 // For people who ask how much is spent.
 struct RootCharges {
   std::string directory;  // the root
-  std::vector<SiblingSweep> sweeps;
+  std::vector<OtherSweep> sweeps;
   std::string trouble;  // why they are unknown; empty when they are not
   std::vector<std::string>
       copies;  // sentences: folders that are copies of others, so that something counts twice or apart
@@ -99,11 +99,11 @@ struct RootCharges {
 [[nodiscard]] std::set<std::string> DataDigests(const ResultsView& view);
 
 // What the other sweeps of a root mean for data sets of one sweep, by its unpacked digests.
-struct SiblingCharges {
+struct OtherCharges {
   std::map<std::string, std::vector<std::vector<privacy::PrivacyEvent>>> charged;  // by each of them
   BudgetsByData budgets;
 };
 // What is charged to, or caps, data that shares examples with one of `digests` counts for it.
-[[nodiscard]] SiblingCharges CollectSiblings(const RootCharges& root, const std::set<std::string>& digests);
+[[nodiscard]] OtherCharges CollectOtherCharges(const RootCharges& root, const std::set<std::string>& digests);
 
 }  // namespace retort::orchestrator

@@ -179,7 +179,7 @@ Result<storage::DataMarks> RootExamples::Marks(const storage::MarkKey& key, cons
     RETORT_ASSIGN_OR_RETURN(storage::SplitDigests digests, storage::ComputeSplitDigests(env_, data, options_));
     found = read_.emplace(name, std::move(digests)).first;
   }
-  return storage::MarksOf(key, unpacked, data, found->second);
+  return storage::MakeMarks(key, unpacked, data, found->second);
 }
 
 Result<SharedExamples> RootExamples::Look(const SweepPlan& plan) {

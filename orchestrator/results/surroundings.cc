@@ -32,8 +32,8 @@ void ReadSurroundings(storage::Env& env, Core& core) {
   ShareCharges(root.shared, {digests.begin(), digests.end()}, core.charges);
   core.root = root.directory;
   core.root_trouble = root.trouble;
-  SiblingCharges beside = CollectSiblings(root, digests);
-  core.sibling_charges = std::move(beside.charged);
+  OtherCharges beside = CollectOtherCharges(root, digests);
+  core.other_charges = std::move(beside.charged);
   // Where another sweep cannot be read, what budgets are known stay.
   if (root.trouble.empty() || !root.sweeps.empty()) core.other_budgets = std::move(beside.budgets);
 }

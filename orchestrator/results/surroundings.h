@@ -11,7 +11,7 @@
 
 namespace retort::orchestrator {
 
-// Fills audit_voids, sibling_charges, other_budgets, root and root_trouble. Reads the other sweeps' folders: once a
+// Fills audit_voids, other_charges, other_budgets, root and root_trouble. Reads the other sweeps' folders: once a
 // run.
 void ReadSurroundings(storage::Env& env, Core& core);
 

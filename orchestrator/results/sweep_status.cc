@@ -241,7 +241,7 @@ std::vector<Problem> ListProblems(const ResultsView& view, const TrialsStatus& t
 void AddRoot(const RootCharges& root, const std::set<std::string>& digests, PrivacyCharges& charges,
              SpendingFacts& facts) {
   ShareCharges(root.shared, {digests.begin(), digests.end()}, charges);
-  SiblingCharges beside = CollectSiblings(root, digests);
+  OtherCharges beside = CollectOtherCharges(root, digests);
   facts.elsewhere = std::move(beside.charged);
   facts.other_budgets = std::move(beside.budgets);
   facts.root = root.directory;

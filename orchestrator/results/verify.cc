@@ -184,7 +184,7 @@ class RowCheck {
     CheckClaims(trial, name);
     CheckAudit(trial, name);
     const storage::TrialAccount account{trial.spec.data == nullptr ? "" : trial.spec.data->digest,
-                                        charges_.EventsOf(trial.spec.id), row.claims};
+                                        charges_.CollectEvents(trial.spec.id), row.claims};
     if (!row.attempt_file.empty()) {
       ++report_.attempts;
       for (std::string& what : FindAttemptDamage(env_, view_.directory, row, account))
@@ -286,7 +286,7 @@ class RowCheck {
       judged.teacher_claims = &teacher->second->row->claims;
     }
     const std::vector<privacy::Claim> claims =
-        privacy::ComputeClaims(MakeClaimContext(judged, charges_), charges_.EventsOf(trial.spec.id));
+        privacy::ComputeClaims(MakeClaimContext(judged, charges_), charges_.CollectEvents(trial.spec.id));
     if (!SameClaims(claims, trial.row->claims))
       report_.damage.push_back({name, "the row's claims are not those that follow from the ledger"});
   }

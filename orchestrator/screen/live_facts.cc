@@ -59,8 +59,8 @@ SpendingFacts MakeSpendingFacts(const Core& core) {
   facts.charges = &core.charges;
   facts.counts = MakeCountRule(core);
   facts.ledger_lost = core.ledger_lost;
-  for (const auto& [digest, events] : core.sibling_spending) facts.elsewhere[digest] = {events};
-  for (const auto& [digest, sweeps] : core.sibling_charges) facts.elsewhere[digest] = sweeps;
+  for (const auto& [digest, events] : core.other_spending) facts.elsewhere[digest] = {events};
+  for (const auto& [digest, sweeps] : core.other_charges) facts.elsewhere[digest] = sweeps;
   facts.other_budgets = core.other_budgets;
   facts.root = core.root;
   facts.root_trouble = core.root_trouble;

@@ -85,7 +85,7 @@ std::string FormatEventLine(const Core& core, const Event& event) {
 }
 
 std::string RemoveWorkerOutput(const std::string& detail) {
-  const std::size_t begin = detail.find(kWorkerOutputMark);
+  const std::size_t begin = detail.find(kWorkerOutputIntro);
   if (begin == std::string::npos) return detail;
   const std::size_t end = std::min(detail.rfind(kFailedOnSlot), detail.size());
   return detail.substr(0, begin) + (end > begin ? detail.substr(end) : "");

@@ -280,7 +280,7 @@ Accounts ComputeAccounts(storage::Env& env, const std::string& directory, const 
     if (!trial.row || trial.folder.empty()) continue;
     const Result<storage::ResultRow> row = trial.row.Read(StateName(trial.state));
     if (!row.ok()) continue;
-    accounts[trial.folder] = {trial.spec.data ? trial.spec.data->digest : "", charges.EventsOf(trial.spec.id),
+    accounts[trial.folder] = {trial.spec.data ? trial.spec.data->digest : "", charges.CollectEvents(trial.spec.id),
                               row->claims};
   }
   return accounts;

@@ -201,7 +201,7 @@ class SweepRun {
     }
     ShareCommonCharges(shared, recovered.core);
     ReadSurroundings(env_, recovered.core);
-    recovered.core.sibling_spending = std::move(terms.charged);
+    recovered.core.other_spending = std::move(terms.charged);
     recovered.core.other_budgets = std::move(terms.budgets);
     return {};
   }
@@ -231,7 +231,7 @@ class SweepRun {
 
   // Adds marks for data of the other sweeps of the root that have none yet, as far as the files are still there.
   Result<SharedExamples> MarkExamplesOfOtherSweeps(const std::string& results, SharedExamples shared) {
-    RETORT_ASSIGN_OR_RETURN(const SiblingFolders beside, ListSiblingFolders(env_, results));
+    RETORT_ASSIGN_OR_RETURN(const OtherFolders beside, ListOtherFolders(env_, results));
     for (const std::string& folder : beside.sweeps) {
       const Result<ResultsView> view = ReadJournaled(env_, folder);
       if (view.ok()) RETORT_RETURN_IF_ERROR(examples_.Complete(view->unpacked, view->data, shared));

@@ -115,7 +115,8 @@ std::string SplitName(const DataSpec& data) {
   return Sha256Hex(out.bytes()).substr(0, 16);
 }
 
-DataMarks MarksOf(const MarkKey& key, const std::string& unpacked, const DataSpec& data, const SplitDigests& digests) {
+DataMarks MakeMarks(const MarkKey& key, const std::string& unpacked, const DataSpec& data,
+                    const SplitDigests& digests) {
   return {unpacked, SplitName(data), Marked(key, digests.hidden), Marked(key, digests.shown)};
 }
 

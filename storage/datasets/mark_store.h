@@ -25,8 +25,8 @@ struct DataMarks {
 // 16 hex digits of what decides which examples of a data set are private: the split, and how the set is read.
 // REQUIRES: the spec was inspected.
 [[nodiscard]] std::string SplitName(const DataSpec& data);
-[[nodiscard]] DataMarks MarksOf(const MarkKey& key, const std::string& unpacked, const DataSpec& data,
-                                const SplitDigests& digests);
+[[nodiscard]] DataMarks MakeMarks(const MarkKey& key, const std::string& unpacked, const DataSpec& data,
+                                  const SplitDigests& digests);
 // Counts the marks that two sorted lists share.
 [[nodiscard]] std::int64_t CountShared(const std::vector<ExampleMark>& a, const std::vector<ExampleMark>& b);
 

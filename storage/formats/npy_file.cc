@@ -247,7 +247,7 @@ Result<NpzFile> NpzFile::Open(Env& env, const std::string& path) {
 
 bool NpzFile::Has(const std::string& array) const { return zip_.Find(array + std::string(kSuffix)) != nullptr; }
 
-Result<const ZipEntry*> NpzFile::EntryOf(const std::string& array) const {
+Result<const ZipEntry*> NpzFile::FindEntry(const std::string& array) const {
   if (const ZipEntry* entry = zip_.Find(array + std::string(kSuffix))) return entry;
   std::string known;
   for (const std::string& name : names_) known += (known.empty() ? "" : ", ") + name;
@@ -255,7 +255,7 @@ Result<const ZipEntry*> NpzFile::EntryOf(const std::string& array) const {
 }
 
 Result<NpyHeader> NpzFile::Header(const std::string& array) const {
-  RETORT_ASSIGN_OR_RETURN(const ZipEntry* entry, EntryOf(array));
+  RETORT_ASSIGN_OR_RETURN(const ZipEntry* entry, FindEntry(array));
   std::string head;
   const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(entry->bytes, kMaxNpyHeader));
   const Status read = zip_.Stream(*entry, [&](std::string_view piece) -> Status {

@@ -60,7 +60,7 @@ class NpzFile {
   [[nodiscard]] Status Stream(const std::string& array, const TakeBytes& take) const;
 
  private:
-  [[nodiscard]] Result<const ZipEntry*> EntryOf(const std::string& array) const;
+  [[nodiscard]] Result<const ZipEntry*> FindEntry(const std::string& array) const;
   [[nodiscard]] Result<TensorBlob> Fill(const std::string& array, const NpyHeader& header, TensorBlob blob) const;
 
   ZipFile zip_;

@@ -158,7 +158,7 @@ Status PrivacyLedger::Settle(std::uint64_t id, std::int64_t used) {
   return {};
 }
 
-std::vector<privacy::PrivacyEvent> PrivacyLedger::EventsOf(TrialId trial) const {
+std::vector<privacy::PrivacyEvent> PrivacyLedger::CollectEvents(TrialId trial) const {
   std::vector<privacy::PrivacyEvent> events;
   const auto found = of_trial_.find(trial);
   if (found == of_trial_.end()) return events;

@@ -44,7 +44,7 @@ class PrivacyLedger {
   [[nodiscard]] const std::vector<LedgerEntry>& entries() const { return entries_; }
   [[nodiscard]] std::uint64_t bytes() const { return log_->size(); }  // of the file
   // The trial's charged events, equal ones aggregated.
-  [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
+  [[nodiscard]] std::vector<privacy::PrivacyEvent> CollectEvents(TrialId trial) const;
   // Per data set digest, the charged events of each trial.
   [[nodiscard]] std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> ByDataSet() const;
 

@@ -84,7 +84,7 @@ class Hdf5Reader;
 
 inline constexpr char kConventions[] = "Retort-1";
 
-// Error: usage for a file of another version, naming both; damage for a file without the mark.
+// Error: usage for a file of another version, naming both; damage for a file that names no conventions.
 [[nodiscard]] Status CheckConventions(const Hdf5Reader& reader);
 
 // Error: damage, or usage for another format version, or environment.

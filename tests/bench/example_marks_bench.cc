@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   SplitDigests digests;
   for (std::size_t i = 0; i < examples; ++i)
     digests.hidden.push_back(ComputeImageDigest(1, kSide, kSide, pixels.data() + i * kSide * kSide));
-  const DataMarks marks = MarksOf(MarkKey::Draw(), "data", retort::DataSpec(), digests);
+  const DataMarks marks = MakeMarks(MarkKey::Draw(), "data", retort::DataSpec(), digests);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::printf("%zu examples, %zu of them different: %.3f s (aim: at most 1 s for 60,000)\n", examples,
               marks.hidden.size(), seconds);

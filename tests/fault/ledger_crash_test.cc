@@ -39,7 +39,7 @@ void ExpectNeverLessThanTruth(const PrivacyLedger& ledger, const Truth& truth) {
   std::map<std::uint64_t, LedgerEntry> found;
   for (const LedgerEntry& entry : ledger.entries()) found[entry.id] = entry;
   std::int64_t charged = 0;
-  for (const auto& event : ledger.EventsOf(kLedgerTrial)) charged += event.count;
+  for (const auto& event : ledger.CollectEvents(kLedgerTrial)) charged += event.count;
   std::int64_t used = 0;
   for (const auto& [id, count] : truth.used) {
     ASSERT_EQ(found.count(id), 1U) << "a granted reservation is gone";

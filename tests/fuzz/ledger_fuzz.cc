@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const storage::LedgerEntry& entry : *entries) {
     const std::int64_t charged = entry.Charged().count;
     RETORT_CHECK(charged >= 0 && charged <= entry.event.count);
-    (void)(*ledger)->EventsOf(entry.attempt.trial);
+    (void)(*ledger)->CollectEvents(entry.attempt.trial);
   }
   (void)(*ledger)->ByDataSet();
   return 0;

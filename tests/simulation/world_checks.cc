@@ -128,7 +128,7 @@ void WorldChecks::Committed(const orchestrator::Outbox& outbox, const storage::P
 void WorldChecks::CheckDraws(const storage::PrivacyLedger& ledger) {
   for (const TrialId trial : std::exchange(touched_, {})) {
     std::int64_t charged = 0;
-    for (const privacy::PrivacyEvent& event : ledger.EventsOf(trial)) charged += event.count;
+    for (const privacy::PrivacyEvent& event : ledger.CollectEvents(trial)) charged += event.count;
     if (drawn_[trial] > charged)
       Alarm("trial " + trial.Hex() + " drew " + std::to_string(drawn_[trial]) + " times and is charged " +
             std::to_string(charged));

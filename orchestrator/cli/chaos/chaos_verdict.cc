@@ -102,8 +102,8 @@ ChaosVerdict Judge(const ResultsView& undisturbed, const ResultsView& disturbed,
       verdict.different.push_back(FormatTrialName(trial.spec) + " " + Difference(*expected.row, *trial.row));
     if (trial.state != TrialState::succeeded) continue;
     // Undisturbed every reservation is settled: its ledger says what the result takes.
-    const std::int64_t needed = Sum(expected_charges.EventsOf(expected.spec.id));
-    const std::int64_t charged = Sum(charges.EventsOf(trial.spec.id));
+    const std::int64_t needed = Sum(expected_charges.CollectEvents(expected.spec.id));
+    const std::int64_t charged = Sum(charges.CollectEvents(trial.spec.id));
     verdict.charged += charged;
     verdict.drawn += needed;
     if (charged < needed)

@@ -142,7 +142,7 @@ std::vector<privacy::Claim> AlarmClaims(const PrivacyCharges& charges, const Res
   context.spec = &spec;
   if (const TrialView* teacher = FindTeacher(view, trial))
     context.teacher_claims = AlarmClaims(charges, view, *teacher);
-  return privacy::ComputeClaims(context, charges.EventsOf(trial.spec.id));
+  return privacy::ComputeClaims(context, charges.CollectEvents(trial.spec.id));
 }
 
 privacy::AuditOrder OrderFor(const CommandLine& line, const ResultsView& view, const TrialView& trial) {

@@ -14,6 +14,7 @@
 #include "orchestrator/cli/render/claim_text.h"
 #include "orchestrator/core/cost_model.h"
 #include "orchestrator/reactor/admission.h"
+#include "orchestrator/reactor/attempt_failure.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/sweep_status.h"

@@ -15,7 +15,7 @@
 #include "experiments/privacy/accountants/reasons.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/text_table.h"
-#include "orchestrator/reactor/admission.h"
+#include "orchestrator/reactor/attempt_failure.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/trial_names.h"

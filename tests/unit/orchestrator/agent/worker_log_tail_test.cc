@@ -67,7 +67,7 @@ class AttemptLogsTest : public OrchestratorTest {
 TEST_F(AttemptLogsTest, TrialThatFailedForGoodIsShownWithTheEndOfItsLog) {
   for (int line = 1; line <= 12; ++line) Append(log_, "line " + std::to_string(line) + "\n");
   Fail(plan_.trials[0].id, FailureKind::not_finite,
-       std::string("the loss is NaN") + kWorkerOutputMark + "line 11 line 12");
+       std::string("the loss is NaN") + kWorkerOutputIntro + "line 11 line 12");
   Show();
   EXPECT_THAT(shown_, HasSubstr("not_finite: the loss is NaN; not tried again\n    the last lines of " + log_ +
                                 ":\n      line 3\n      line 4\n"));
@@ -86,7 +86,7 @@ TEST_F(AttemptLogsTest, NothingIsSaidOfALogWithoutALine) {
 
 TEST_F(AttemptLogsTest, RetryKeepsItsLastWordsInTheLine) {
   Append(log_, "line 1\n");
-  Fail(plan_.trials[0].id, FailureKind::worker_crash, std::string("SIGSEGV") + kWorkerOutputMark + "line 1");
+  Fail(plan_.trials[0].id, FailureKind::worker_crash, std::string("SIGSEGV") + kWorkerOutputIntro + "line 1");
   Show();
   EXPECT_THAT(shown_, HasSubstr("SIGSEGV; it wrote: line 1; it will be tried again"));
   EXPECT_THAT(shown_, Not(HasSubstr("last lines")));

@@ -46,7 +46,7 @@ class ChargingTest : public OrchestratorTest {
   }
   [[nodiscard]] std::int64_t Charged() const {
     std::int64_t count = 0;
-    for (const auto& event : core_.charges.EventsOf(trial_)) count += event.count;
+    for (const auto& event : core_.charges.CollectEvents(trial_)) count += event.count;
     return count;
   }
   TrialId trial_;
@@ -160,7 +160,7 @@ TEST_F(ChargingTest, WhatOtherSweepsChargedCountsBeforeTheDraw) {
   Say(trial_, cluster::Reserve{1, Votes(), 8});
   GrantAll();
   ASSERT_TRUE(Take<cluster::Reserved>().at(0).second.granted);
-  core_.sibling_spending[std::string(64, 'd')] = {Counted(1'000'000)};
+  core_.other_spending[std::string(64, 'd')] = {Counted(1'000'000)};
   Say(trial_, cluster::Reserve{2, Votes(), 8});
   EXPECT_THAT(outbox_.ledger, IsEmpty());
   const auto refused = Take<cluster::Reserved>();
@@ -255,7 +255,7 @@ TEST(PrivacyCharges, SumThatDoesNotFitIsUnboundedAndNeverLess) {
   event.count = (std::int64_t{1} << 62) + 1;
   for (int i = 0; i < 3; ++i) book.Add("data", trial, event);
   double total = 0;
-  for (const privacy::PrivacyEvent& sum : book.EventsOf(trial)) {
+  for (const privacy::PrivacyEvent& sum : book.CollectEvents(trial)) {
     EXPECT_GT(sum.count, 0);
     total += static_cast<double>(sum.count);
   }
@@ -355,7 +355,7 @@ TEST_F(ChargingTest, RowClaimsComeFromTheCharges) {
   Tick();
   privacy::ClaimContext context;
   context.spec = &core_.Get(trial_).spec;
-  EXPECT_EQ(core_.Get(trial_).row->claims, privacy::ComputeClaims(context, core_.charges.EventsOf(trial_)));
+  EXPECT_EQ(core_.Get(trial_).row->claims, privacy::ComputeClaims(context, core_.charges.CollectEvents(trial_)));
 }
 
 privacy::PrivacyEvent PrivateStep() {

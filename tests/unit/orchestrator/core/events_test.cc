@@ -56,19 +56,19 @@ std::vector<Event> OneOfEach() {
 TEST(Events, EachSurvivesEncodingByteForByte) {
   for (const Event& event : OneOfEach()) {
     const std::string bytes = EncodeEvent({1.7e9 + 1.0 / 3, event});
-    const auto type = static_cast<std::uint16_t>(TypeOf(event));
+    const auto type = static_cast<std::uint16_t>(FindEventType(event));
     SCOPED_TRACE(bytes);
     const Result<JournalEvent> decoded = DecodeEvent(type, bytes);
     ASSERT_TRUE(decoded.ok()) << decoded.status().message();
     EXPECT_EQ(decoded->at, 1.7e9 + 1.0 / 3);
-    EXPECT_EQ(TypeOf(decoded->event), TypeOf(event));
+    EXPECT_EQ(FindEventType(decoded->event), FindEventType(event));
     EXPECT_EQ(EncodeEvent(*decoded), bytes);
   }
 }
 
 TEST(Events, NumbersOnDiskStay) {
   std::uint16_t expected = 1;
-  for (const Event& event : OneOfEach()) EXPECT_EQ(static_cast<std::uint16_t>(TypeOf(event)), expected++);
+  for (const Event& event : OneOfEach()) EXPECT_EQ(static_cast<std::uint16_t>(FindEventType(event)), expected++);
 }
 
 TEST(Events, NumbersThatAreNotFiniteComeBack) {

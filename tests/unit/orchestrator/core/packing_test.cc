@@ -222,18 +222,18 @@ TEST(Packing, OnlyTrialsOfOneShapeThatAskForItShare) {
 TEST(Packing, ShareOfASlotFollowsThoseThatCameAndWent) {
   Packing packing;
   packing.Seated(TrialId(1), kCard, "small", true, 1, 0);
-  EXPECT_EQ(packing.ShareOf(TrialId(1), 10), 1);
+  EXPECT_EQ(packing.ComputeMeanShare(TrialId(1), 10), 1);
   packing.Seated(TrialId(2), kCard, "small", true, 1, 10);
-  EXPECT_DOUBLE_EQ(packing.ShareOf(TrialId(2), 14), 0.5);
-  EXPECT_DOUBLE_EQ(packing.ShareOf(TrialId(1), 20), 0.75);
+  EXPECT_DOUBLE_EQ(packing.ComputeMeanShare(TrialId(2), 14), 0.5);
+  EXPECT_DOUBLE_EQ(packing.ComputeMeanShare(TrialId(1), 20), 0.75);
   packing.Left(TrialId(2), false, 20);
-  EXPECT_DOUBLE_EQ(packing.ShareOf(TrialId(1), 40), 35.0 / 40);
+  EXPECT_DOUBLE_EQ(packing.ComputeMeanShare(TrialId(1), 40), 35.0 / 40);
   packing.Seated(TrialId(3), kCard, "", false, 1, 40);
-  EXPECT_EQ(packing.ShareOf(TrialId(3), 50), 1) << "it is not one of those that share";
-  EXPECT_EQ(packing.ShareOf(TrialId(9), 50), 1);
+  EXPECT_EQ(packing.ComputeMeanShare(TrialId(3), 50), 1) << "it is not one of those that share";
+  EXPECT_EQ(packing.ComputeMeanShare(TrialId(9), 50), 1);
   Packing slots;
   for (std::uint64_t id = 1; id <= 3; ++id) slots.Seated(TrialId(id), {"node1", "cpu"}, "small", true, 2, 0);
-  EXPECT_DOUBLE_EQ(slots.ShareOf(TrialId(1), 6), 2.0 / 3) << "three trials on two slots";
+  EXPECT_DOUBLE_EQ(slots.ComputeMeanShare(TrialId(1), 6), 2.0 / 3) << "three trials on two slots";
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "experiments/privacy/relation.h"
 #include "orchestrator/core/privacy_charges.h"
 #include "orchestrator/core/step_watch.h"
-#include "orchestrator/reactor/admission.h"
+#include "orchestrator/reactor/attempt_failure.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -120,7 +120,7 @@ TEST(PrivacyCharges, EqualEventsOfATrialAggregateAndOthersDoNot) {
   book.Add("d", trial, Votes(64));
   book.Add("d", trial, Votes(10, 80));
   book.Add("d", other, Votes(5));
-  const auto events = book.EventsOf(trial);
+  const auto events = book.CollectEvents(trial);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].count, 128);
   EXPECT_EQ(events[1].count, 10);
@@ -133,9 +133,9 @@ TEST(PrivacyCharges, SettlingReleasesWhatWasNotUsed) {
   const auto handle = book.Add("d", TrialId(1), Votes(64));
   const auto unsettled = book.Add("d", TrialId(1), Votes(64));
   book.Settle(handle, 3);
-  EXPECT_EQ(book.EventsOf(TrialId(1))[0].count, 67);
+  EXPECT_EQ(book.CollectEvents(TrialId(1))[0].count, 67);
   book.Settle(unsettled, 0);
-  EXPECT_EQ(book.EventsOf(TrialId(1))[0].count, 3);
+  EXPECT_EQ(book.CollectEvents(TrialId(1))[0].count, 3);
 }
 
 TEST(PrivacyCharges, LoadsWhatTheLedgerCounts) {
@@ -147,7 +147,7 @@ TEST(PrivacyCharges, LoadsWhatTheLedgerCounts) {
   settled.used = 10;
   PrivacyCharges book;
   book.Load({reserved, settled});
-  EXPECT_EQ(book.EventsOf(TrialId(1))[0].count, 74);
+  EXPECT_EQ(book.CollectEvents(TrialId(1))[0].count, 74);
 }
 
 TEST(Budget, IsSpentByAllTrialsTogether) {

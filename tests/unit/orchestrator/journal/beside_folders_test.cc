@@ -85,7 +85,7 @@ class BesideFolders : public ::testing::Test {
 TEST_F(BesideFolders, ClosedFolderStopsABudgetedSweep) {
   Close(Sweep("closed", 30));
   const testing::AnotherUser nobody;
-  const Result<SiblingFolders> beside = ListSiblingFolders(env_, own_);
+  const Result<OtherFolders> beside = ListOtherFolders(env_, own_);
   ASSERT_TRUE(beside.ok());
   EXPECT_TRUE(beside->sweeps.empty());
   ASSERT_EQ(beside->unknown.size(), 1U);
@@ -169,8 +169,8 @@ TEST_F(BesideFolders, FolderThatFailsToBeReadStopsABudgetedSweep) {
 TEST_F(BesideFolders, PlainFilesAndFoldersWithoutASweepAreNone) {
   ASSERT_TRUE(env_.WriteFileAtomically(root_ + "/notes.txt", "x").ok());
   fs::create_directories(root_ + "/pictures");
-  EXPECT_TRUE(ListSiblingFolders(env_, own_)->sweeps.empty());
-  EXPECT_TRUE(ListSiblingFolders(env_, own_)->unknown.empty());
+  EXPECT_TRUE(ListOtherFolders(env_, own_)->sweeps.empty());
+  EXPECT_TRUE(ListOtherFolders(env_, own_)->unknown.empty());
 }
 
 TEST_F(BesideFolders, OneFolderOfTwoNamesCountsOnceAndOnesOwnNotAtAll) {

@@ -60,7 +60,7 @@ std::string Text(const JournalEvent& event) {
 TEST(JournalCodec, EveryEventComesBackWithEveryField) {
   JournalCodec writer, reader;
   for (const JournalEvent& event : SweepEvents()) {
-    const auto type = static_cast<std::uint16_t>(TypeOf(event.event));
+    const auto type = static_cast<std::uint16_t>(FindEventType(event.event));
     const Result<JournalRecord> decoded = reader.Decode(type, writer.Encode(event));
     ASSERT_TRUE(decoded.ok()) << decoded.status().message();
     EXPECT_EQ(Text(*decoded), Text(event));
@@ -70,7 +70,7 @@ TEST(JournalCodec, EveryEventComesBackWithEveryField) {
 TEST(JournalCodec, ACutOrLengthenedPayloadIsDamage) {
   JournalCodec writer;
   for (const JournalEvent& event : SweepEvents()) {
-    const auto type = static_cast<std::uint16_t>(TypeOf(event.event));
+    const auto type = static_cast<std::uint16_t>(FindEventType(event.event));
     const std::string payload = JournalCodec().Encode(event);
     for (std::size_t size = 0; size < payload.size(); size += 1 + payload.size() / 200)
       EXPECT_EQ(JournalCodec().Decode(type, payload.substr(0, size)).status().code(), StatusCode::damage)
@@ -112,7 +112,7 @@ class JournalFormats : public ::testing::Test {
     events.resize(events.size() - 8);
     std::get<SweepOpened>(events[0].event).format_version = 1;
     for (const JournalEvent& event : events)
-      (*log)->Append(static_cast<std::uint16_t>(TypeOf(event.event)), EncodeEvent(event));
+      (*log)->Append(static_cast<std::uint16_t>(FindEventType(event.event)), EncodeEvent(event));
     ASSERT_TRUE((*log)->Sync().ok());
   }
   Result<Recovered> Recover() { return RecoverResults(env_, Settings{.results = "results", .provenance_json = "{}"}); }

@@ -318,7 +318,7 @@ class Spent : public ::testing::Test {
     nothing.source = privacy::NoiseSource::secure_lattice;
     nothing.facts = privacy::ListNeededFacts(nothing.kind);
     std::vector<privacy::PrivacyEvent> elsewhere;
-    if (const auto found = core.sibling_charges.find(spent.digest); found != core.sibling_charges.end())
+    if (const auto found = core.other_charges.find(spent.digest); found != core.other_charges.end())
       for (const auto& events : found->second) elsewhere.insert(elsewhere.end(), events.begin(), events.end());
     const auto refused = [&](double epsilon) {
       data.budget = Budget{epsilon, spent.delta};

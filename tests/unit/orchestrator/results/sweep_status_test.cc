@@ -219,9 +219,9 @@ TEST(SweepStatus, TotalOverTheRootStandsBesideTheSweeps) {
   const auto spent = [&] { return ComputeStatus(sample.view, {}, 0, &root).spending.at(0); };
   EXPECT_EQ(spent().root_epsilon, spent().epsilon);
   EXPECT_THAT(FormatSpendingLine(spent()), ::testing::Not(HasSubstr("other sweep")));
-  SiblingSweep neighbour;
+  OtherSweep neighbour;
   neighbour.charged[sample.view.ledger[0].data_digest] = {sample.view.ledger[0].event};
-  root.sweeps = {neighbour, SiblingSweep()};
+  root.sweeps = {neighbour, OtherSweep()};
   EXPECT_GT(spent().root_epsilon, spent().epsilon);
   EXPECT_THAT(FormatSpendingLine(spent()), HasSubstr("; with 1 other sweep in results: ε ≤ "));
   EXPECT_EQ(SpendingJson(spent()).at("root").at("other_sweeps"), 1);

@@ -214,7 +214,7 @@ TEST_F(ProgressTest, MetricsTellTheEpsilonThatTheBudgetCounts) {
   privacy::PrivacyEvent event = OneVote();
   event.count = 8;
   const std::string digest = FindUnpackedDigest(core_.charges.unpacked(), core_.At(0).spec.data->digest);
-  core_.sibling_spending[digest] = {event};
+  core_.other_spending[digest] = {event};
   core_.other_budgets[digest] = {{"one", Budget{.epsilon = 2, .delta = 1e-4}},
                                  {"elsewhere", Budget{.epsilon = 0.5, .delta = 1e-6}},
                                  {"another", Budget{.epsilon = 1, .delta = 1e-4}}};

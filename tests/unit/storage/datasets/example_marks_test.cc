@@ -127,7 +127,7 @@ class MarkStore : public ::testing::Test {
   DataMarks Made(const MarkKey& key, char digest, const std::vector<int>& pictures) const {
     SplitDigests digests;
     for (const int i : pictures) digests.hidden.push_back(ComputeImageDigest(1, kSide, kSide, MakePicture(i).data()));
-    return MarksOf(key, std::string(64, digest), DataSpec(), digests);
+    return MakeMarks(key, std::string(64, digest), DataSpec(), digests);
   }
   [[nodiscard]] std::string Key() const { return MarksFolder(root_.path()) + "/key"; }
   [[nodiscard]] std::string Trouble() const { return FindMarkKey(PosixEnv(), root_.path()).status().message(); }

@@ -64,7 +64,7 @@ TEST_F(PrivacyLedgerTest, WhatIsNotSettledCountsInFull) {
   Reserve(*ledger, kTrial, VoteEvent(64));
   const std::uint64_t id = Reserve(*ledger, kTrial, VoteEvent(64));
   ASSERT_TRUE(ledger->Settle(id, 10).ok());
-  const auto events = ledger->EventsOf(kTrial);
+  const auto events = ledger->CollectEvents(kTrial);
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].count, 74);
 }
@@ -75,7 +75,7 @@ TEST_F(PrivacyLedgerTest, EqualMechanismsAggregateAndOthersDoNot) {
   louder.noise_std = 99;
   for (const auto& event : {VoteEvent(1), louder, VoteEvent(2)}) Reserve(*ledger, kTrial, event);
   Reserve(*ledger, kOther, VoteEvent(100));
-  const auto events = ledger->EventsOf(kTrial);
+  const auto events = ledger->CollectEvents(kTrial);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[0].count, 3);
   EXPECT_EQ(events[1].count, 5);
@@ -84,8 +84,8 @@ TEST_F(PrivacyLedgerTest, EqualMechanismsAggregateAndOthersDoNot) {
 TEST_F(PrivacyLedgerTest, NothingUsedChargesNothing) {
   auto ledger = Open();
   ASSERT_TRUE(ledger->Settle(Reserve(*ledger, kTrial, VoteEvent(64)), 0).ok());
-  EXPECT_TRUE(ledger->EventsOf(kTrial).empty());
-  EXPECT_TRUE(ledger->EventsOf(kOther).empty());
+  EXPECT_TRUE(ledger->CollectEvents(kTrial).empty());
+  EXPECT_TRUE(ledger->CollectEvents(kOther).empty());
 }
 
 TEST_F(PrivacyLedgerTest, TotalsAreKeptByDataSetAndTrial) {
@@ -107,7 +107,7 @@ TEST_F(PrivacyLedgerTest, ImpossibleSettlementsAreRefused) {
   EXPECT_EQ(ledger->Settle(99, 1).code(), StatusCode::refused);
   EXPECT_EQ(ledger->Settle(id, -1).code(), StatusCode::refused);
   EXPECT_EQ(ledger->Settle(id, 65).code(), StatusCode::refused);
-  EXPECT_EQ(ledger->EventsOf(kTrial)[0].count, 64);
+  EXPECT_EQ(ledger->CollectEvents(kTrial)[0].count, 64);
   EXPECT_TRUE(ledger->Settle(id, 64).ok());
   EXPECT_EQ(ledger->Settle(id, 3).code(), StatusCode::refused);
   EXPECT_EQ(Open()->entries()[0].used, 64);
@@ -124,7 +124,7 @@ TEST_F(PrivacyLedgerTest, ASumThatDoesNotFitIsVoidAndNeverLess) {
   const std::int64_t half = (std::int64_t{1} << 62) + 1;
   Reserve(*ledger, kTrial, VoteEvent(half));
   Reserve(*ledger, kTrial, VoteEvent(half));
-  const auto events = ledger->EventsOf(kTrial);
+  const auto events = ledger->CollectEvents(kTrial);
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].count, std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(events[0].voids, std::vector<std::string>{std::string(privacy::kVoidTooManyDraws)});
