@@ -126,7 +126,7 @@ ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _retort; words;
         done = subprocess.run(["bash", "--norc", "-c", line], cwd=self.place, capture_output=True, text=True)
         self.assertEqual((done.stdout, done.stderr), ("latex\n", ""))
 
-    def test_bash_reads_the_words_before_as_it_would_run_them(self):
+    def test_bash_reads_words_as_it_would_run_them(self):
         self.write("completion.bash", script("bash"))
         shutil.copytree(os.path.join(self.place, "r"), os.path.join(self.place, "r 1"), dirs_exist_ok=True)
         for line, wanted in [("show --results \"'r 1'\" ''", {"TRIAL 0", "TRIAL 1"}), ("show --results 'r\\ 1' ''", {"TRIAL 0", "TRIAL 1"}),
@@ -189,7 +189,7 @@ ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _retort; words;
         self.assertIn("--time-limit", shown)
         self.assertIn("RETORT_END_TIME", shown)
 
-    def test_pages_that_cannot_be_written_are_an_error_that_names_the_folder(self):
+    def test_pages_that_cannot_be_written_name_the_folder(self):
         self.write("file", "")
         done = subprocess.run([OPTIONS.retort, "man", "--all", os.path.join(self.place, "file", "man1")],
                               capture_output=True, text=True)

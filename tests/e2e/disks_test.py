@@ -74,7 +74,7 @@ class DisksTest(unittest.TestCase):
 
 
 class FullDisk(DisksTest):
-    def test_run_stops_with_the_reason_and_the_same_line_goes_on(self):
+    def test_run_stops_and_the_same_line_goes_on(self):
         write("naps.toml", NAPS.format(seeds=list(range(300))))
         disk = self.disk("full", "3m")
         results = os.path.join(disk.path, "r")
@@ -97,7 +97,7 @@ class FullDisk(DisksTest):
         verified = retort("verify", "--results", results)
         self.assertRegex(verified.stdout, "^[^\n]* 300 rows, [^\n]*: all as written\n$")
 
-    def test_trial_that_finds_no_room_is_tried_again_by_the_same_line(self):
+    def test_trial_without_room_is_tried_again(self):
         write("digits.toml", DIGITS.format(source=OPTIONS.source))
         disk = self.disk("tight", "20m")
         results = os.path.join(disk.path, "r")

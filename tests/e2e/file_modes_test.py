@@ -71,7 +71,7 @@ class Modes(unittest.TestCase):
                  if mode != (folder if is_folder else lock if os.path.basename(path).endswith("lock") else file)}
         self.assertEqual(wrong, {})
 
-    def test_a_sweep_is_its_users_alone_while_it_runs_and_afterwards(self):
+    def test_a_sweep_is_its_users_alone(self):
         self.write()
         marks = os.path.join(self.place, "private-examples")   # by which budgets know the sweep's examples
         for umask in (0o022, 0o077):
@@ -92,7 +92,7 @@ class Modes(unittest.TestCase):
             for begin in ("checkpoint-", "transcript-"):
                 self.assertTrue(any(name.startswith(begin) for name in names), names)
 
-    def test_commands_about_a_sweep_add_nothing_that_others_can_read(self):
+    def test_commands_add_nothing_that_others_can_read(self):
         self.write()
         self.ask("run", "s.toml")
         for words in (["status"], ["list"], ["plan", "s.toml"], ["table", "s.toml"], ["report"], ["verify"], ["repair", "--apply"],
@@ -100,7 +100,7 @@ class Modes(unittest.TestCase):
             self.ask(*words)
         self.expect(modes(self.results, self.cache), 0o600, 0o700)
 
-    def test_what_is_asked_for_by_its_path_follows_the_umask(self):
+    def test_what_is_named_by_path_follows_the_umask(self):
         self.write()
         self.ask("run", "s.toml")
         for umask, file, folder in ((0o022, 0o644, 0o755), (0o027, 0o640, 0o750), (0o077, 0o600, 0o700)):
@@ -127,7 +127,7 @@ class Modes(unittest.TestCase):
             self.ask("report", umask=umask)
             self.expect(modes(self.results), file, folder)
 
-    def test_sharing_opens_what_is_there_and_not_sharing_leaves_it_so(self):
+    def test_sharing_opens_what_is_there(self):
         self.write()
         self.ask("run", "s.toml")
         said = self.ask("run", "s.toml", "--share", umask=0o027)
@@ -145,7 +145,7 @@ class Modes(unittest.TestCase):
         self.assertGreater(len(found), len(shared))
 
     # node_exporter and Prometheus have users of their own.
-    def test_a_file_that_its_user_opens_for_others_stays_open_when_it_is_written_anew(self):
+    def test_a_file_opened_for_others_stays_open(self):
         self.write()
         self.ask("run", "s.toml")
         metrics = os.path.join(self.results, "metrics.prom")

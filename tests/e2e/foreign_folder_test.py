@@ -135,20 +135,20 @@ class Clocks(Folders):
         change_journal(path(name, "journal.log"), lambda i, kind, payload: at_time(payload, change(i, time_of(payload))))
         return name
 
-    def test_journal_from_the_future_is_told_as_of_its_last_event(self):
+    def test_journal_from_the_future_is_told_as_of_its_end(self):
         for source in "ended", "stopped":
             results = self.changed(source, lambda i, at: at + 10 * YEAR)
             self.assertRegex(self.expect_sane(results), r"the newest event lies 36\d\d d [^\n]*in the future of this\s+machine's clock")
             self.expect_goes_on(results)
 
-    def test_journal_whose_times_run_backwards_takes_no_time(self):
+    def test_journal_whose_times_go_back_takes_no_time(self):
         now = time.time()
         for source in "ended", "stopped":
             results = self.changed(source, lambda i, at: now - 100 * i)
             self.expect_sane(results)
             self.expect_goes_on(results)
 
-    def test_clock_that_was_put_back_once_costs_no_device_hours(self):
+    def test_clock_put_back_costs_no_device_hours(self):
         for source in "ended", "stopped":
             with open(path(source, "journal.log"), "rb") as file:
                 half = len(records(file.read())) // 2
@@ -166,7 +166,7 @@ class Clocks(Folders):
         self.expect_sane(results)
         self.expect_goes_on(results)
 
-    def test_run_whose_clock_is_ahead_is_not_silent_and_not_late(self):
+    def test_run_whose_clock_is_ahead_is_not_late(self):
         results = self.changed("stopped", lambda i, at: at + 0.01 * YEAR)
         with open(path(results, "lock"), "a", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)    # as who runs it holds it
@@ -209,14 +209,14 @@ class CopiedWhileWritten(Folders):
                 self.text("report", "--out", path("page.html"), results=results, codes=(0, 1))
                 self.text("verify", results=results, codes=(0, 1))
 
-    def test_torn_journal_loses_its_last_record_and_goes_on(self):
+    def test_torn_journal_loses_its_last_record(self):
         results = self.copy("whole")
         cut(path(results, "journal.log"), 11)
         self.assertRegex(self.read_all(results)["verify"], r"note: journal\.log ends in \d+ bytes of an unfinished record")
         self.assertEqual(start("digits.toml", results).wait(60), 0)
         self.assertRegex(self.text("verify", results=results), " 3 rows, 3 attempt files, [^\n]*: all as written\n$")
 
-    def test_missing_attempt_is_named_by_all_who_look_for_it(self):
+    def test_missing_attempt_is_named_by_all(self):
         results = self.copy("whole")
         lost = self.attempt + "/attempt.h5"
         os.remove(path(results, lost))
@@ -258,7 +258,7 @@ class CopiedWhileWritten(Folders):
         shutil.rmtree(path(results, "trials"))
         self.assertEqual(start("digits.toml", results).wait(60), 0, "as of a run that was killed in its first moment")
 
-    def test_journal_that_ends_before_its_plan_is_no_finished_sweep(self):
+    def test_journal_before_its_plan_is_not_finished(self):
         results = self.copy("whole")
         journal = path(results, "journal.log")
         with open(journal, "rb") as file:
@@ -306,7 +306,7 @@ class OtherVersions(Folders):
         done = retort("verify", "--json", results=results)
         self.assertRegex(json.loads(done.stdout)["errors"][0]["message"], message)
 
-    def test_folder_of_a_later_format_is_refused_by_its_number(self):
+    def test_folder_of_a_later_format_is_refused(self):
         results = self.copy("now")
 
         def later(index, kind, payload):
@@ -316,7 +316,7 @@ class OtherVersions(Folders):
         self.expect_refused(results, "the results folder has format 9, this retort reads formats up to 2: use the retort that wrote it")
         self.assertEqual(os.listdir(path(results)), before)
 
-    def test_log_of_a_later_format_is_refused_by_its_number(self):
+    def test_log_of_a_later_format_is_refused(self):
         for kind, name in (JOURNAL, "journal.log"), (LEDGER, "ledger.log"):
             results = self.copy("now")
             with open(path(results, name), "r+b") as file:

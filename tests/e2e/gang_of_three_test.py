@@ -85,7 +85,7 @@ class GangOfThree(unittest.TestCase):
         cls.metrics = cls.run_.metrics()
         cls.code = cls.run_.end()
 
-    def test_three_processes_train_one_trial_as_a_single_device_does(self):
+    def test_three_processes_train_as_a_single_device_does(self):
         self.assertEqual(self.code, 0, self.run_.text())
         self.assertEqual(len(self.workers), 3)
         trials = {t["spec"]["devices"]: t for t in self.run_.trials() if t["name"].startswith("dpsgd")}
@@ -101,7 +101,7 @@ class GangOfThree(unittest.TestCase):
         self.assertEqual(subprocess.run([OPTIONS.retort, "verify", "--results", self.run_.results],
                                         stdout=subprocess.DEVNULL, check=False).returncode, 0)
 
-    def test_promtool_has_nothing_to_say_about_the_metrics_of_a_running_sweep(self):
+    def test_promtool_accepts_the_metrics_of_a_run(self):
         self.assertIn(b"retort_", self.metrics)
         if shutil.which("promtool") is None:
             skip(self, "promtool is in the Debian package prometheus (bash cluster/setup.sh --tests)")

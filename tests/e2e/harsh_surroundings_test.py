@@ -90,7 +90,7 @@ class SmallSweep(unittest.TestCase):
 
 
 class Output(SmallSweep):
-    def test_is_the_same_whatever_the_surroundings_say_of_terminals_and_languages(self):
+    def test_is_the_same_in_every_environment(self):
         for words in READING:
             expected = finish(words)
             self.assertEqual(expected[0], 0, expected)
@@ -116,7 +116,7 @@ class Output(SmallSweep):
         run.ended()
         return run, re.sub(r"\x1b\[[0-9]*m", "", run.raw.decode()).replace("\r\n", "\n").split("\n")
 
-    def test_keeps_to_known_escapes_on_forty_columns_and_to_none_without_colour(self):
+    def test_keeps_to_known_escapes_on_forty_columns(self):
         for words in READING:
             for variables in {}, {"NO_COLOR": "1"}, {"TERM": "dumb"}:
                 with self.subTest(words=words, variables=variables):
@@ -163,7 +163,7 @@ class ClosedPipe(SmallSweep):
             with self.subTest(words=words):
                 self.assertEqual(self.unread(words), (-signal.SIGPIPE, ""))
 
-    def test_is_said_in_one_line_where_the_signal_is_ignored(self):
+    def test_is_said_in_one_line_if_the_signal_is_ignored(self):
         for words in TALKING:
             with self.subTest(words=words):
                 code, err = self.unread(words, restore_signals=False)  # Python ignores it, and so does its child
@@ -179,7 +179,7 @@ class ClosedPipe(SmallSweep):
             self.assertIn(process.wait(60), (0, -signal.SIGPIPE))
             self.assertEqual(err, b"")
 
-    def test_report_goes_to_stdout_by_either_name_and_leaves_no_file(self):
+    def test_report_goes_to_stdout_and_leaves_no_file(self):
         before = sorted(os.listdir(FOLDER))
         for name in "-", "/dev/stdout":
             code, out, err = finish(["report", "--out", name])
@@ -244,7 +244,7 @@ class TenThousandTrials(unittest.TestCase):
         self.assertLess(table.count("\n"), 30, table)
         return status
 
-    def test_that_all_succeeded_are_shown_in_seconds_and_few_lines(self):
+    def test_that_all_succeeded_are_shown_in_few_lines(self):
         code, _, err = run_sweep("many.toml", results="succeeded")
         self.assertEqual(code, 0, err)
         self.assertNotIn("Problems", self.expect_few_lines("succeeded", "10000 succeeded"))
@@ -292,7 +292,7 @@ class TenThousandTrials(unittest.TestCase):
         self.quick(["verify"], "many")
         self.quick(["show", "sleep-s9999"], "many")
 
-    def test_that_wait_for_another_attempt_are_counted_and_not_all_told(self):
+    def test_that_wait_for_another_attempt_are_counted(self):
         trials = self.planned("waits")
         self.fail_attempts("waits", trials[1:81], lambda number: "", retry_at=time.time() + 50)
         status = self.quick(["status"], "waits")

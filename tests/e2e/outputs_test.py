@@ -113,7 +113,7 @@ class NamedOutputs(unittest.TestCase):
     def force(self, name):
         return [] if name == "report" else ["--force"]   # it replaces pages alone
 
-    def test_nothing_but_a_plain_file_is_replaced_not_even_with_force(self):
+    def test_only_a_plain_file_is_replaced_even_with_force(self):
         for name, words, out in self.cases():
             for kind, make in one_of_each():
                 if make(out) is False:
@@ -130,7 +130,7 @@ class NamedOutputs(unittest.TestCase):
                     self.assertEqual(read(path("target")), b"kept")
                 shutil.rmtree(out) if kind == "folder" else os.remove(out)
 
-    def test_a_file_of_the_users_is_replaced_only_with_force(self):
+    def test_a_file_of_the_user_is_replaced_by_force_alone(self):
         for name, words, out in self.cases():
             if name == "model check":
                 continue
@@ -152,7 +152,7 @@ class NamedOutputs(unittest.TestCase):
                     self.assertEqual(made.returncode, 0, made.stderr)
                 self.assertTrue(os.path.isfile(out))
 
-    def test_a_neighbour_under_the_name_of_half_a_file_is_left_alone(self):
+    def test_a_near_name_of_half_a_file_is_left_alone(self):
         for name, words, out in self.cases():
             if name == "model check":
                 continue
@@ -178,7 +178,7 @@ class NamedOutputs(unittest.TestCase):
 
 
 class ResultsFolder(unittest.TestCase):
-    def test_nothing_but_a_plain_file_is_replaced_or_written_to_in_it(self):
+    def test_nothing_but_a_plain_file_is_written_in_it(self):
         whole = path("results/small")
         for name in "journal.log", "ledger.log", "sweep.toml", "results.h5", "metrics.prom", "exit-code", "targets.json", "lock":
             every = name in ("journal.log", "results.h5")    # one that is written in place, and one that is replaced
@@ -200,7 +200,7 @@ class ResultsFolder(unittest.TestCase):
                         self.assertEqual(read(path("target")) if os.path.exists(obstacle) else b"kept", b"kept")
                         self.assertFalse(os.path.exists(path("nowhere")))
 
-    def test_what_a_killed_run_left_of_a_file_is_removed_and_what_looks_like_it_is_not(self):
+    def test_what_a_killed_run_left_of_a_file_is_removed(self):
         results = os.path.join(tempfile.mkdtemp(dir=FOLDER), "r")
         shutil.copytree(path("results/small"), results)
         write(os.path.join(results, "results.h5.0123456789abcdef.tmp"), "half")

@@ -122,7 +122,7 @@ class OwnPictures(unittest.TestCase):
                 self.assertEqual([(one["name"], one["count"]) for one in report["classes"]], [("ant", 1), ("cat", 0), ("dog", 2)])
                 self.assertIn("1 of 3 classes hold no picture that is read: cat (number 1)", " ".join(report["warnings"]))
 
-    def test_an_archive_without_folders_keeps_what_holds_a_hidden_file(self):
+    def test_an_archive_without_folders_keeps_hidden_files(self):
         self.add("set/ant/0.jpg", "set/dog/0.jpg")
         with zipfile.ZipFile(self.path("set.zip"), "w") as archive:
             archive.write(self.path("set/ant/0.jpg"), "set/ant/0.jpg")
@@ -142,7 +142,7 @@ class OwnPictures(unittest.TestCase):
         os.mkdir(self.path("set/train/cat"))
         self.assertEqual(self.check("set")["warnings"], [])
 
-    def test_a_teacher_is_measured_by_the_numbers_of_all_folders(self):
+    def test_a_teacher_is_measured_by_all_folders(self):
         self.add("set/train/ant/0.jpg", "set/train/dog/0.jpg", "set/test/dog/1.jpg", "set/test/dog/2.jpg")
         self.add("set/train/cat/0.webp", holding=b"RIFF")
         self.always_dog()
@@ -153,7 +153,7 @@ class OwnPictures(unittest.TestCase):
         teacher = [one for one in table["trials"] if one["name"].startswith("teacher")]
         self.assertEqual([one["metrics"]["test.accuracy"] for one in teacher], [1])
 
-    def test_a_teacher_that_names_its_classes_otherwise_is_an_error(self):
+    def test_a_teacher_with_other_class_names_is_an_error(self):
         self.add("set/train/ant/0.jpg", "set/train/cat/0.jpg", "set/train/dog/0.jpg", "set/test/dog/1.jpg")
         self.always_dog(["ant", "dog", "cat"])
         ran = self.retort("plan", self.sweep("set"))

@@ -75,7 +75,7 @@ class PrintedCommands(unittest.TestCase):
             self.assertIn(done.returncode, (0, 1), (command, done.stdout, done.stderr))
             self.assertFalse(os.path.exists(os.path.join(self.place, "results")), command)
 
-    def test_before_anything_ran_table_and_plot_name_the_run(self):
+    def test_before_a_run_table_and_plot_name_it(self):
         self.paste(self.says("table", FILE, "trial.steps=21", "sweep.seeds=[0, 1]", *PROFILE),
                    "retort run 'my naps.toml' trial.steps=21 'sweep.seeds=[0, 1]' --profile 'two seeds' --results 'r 1'")
         self.assertIn("4 trials", self.says("list"))
@@ -83,7 +83,7 @@ class PrintedCommands(unittest.TestCase):
                    "retort run 'my naps.toml' --profile 'two seeds' --results 'r 2'")
         self.assertIn("4 trials", self.says("list", results="r 2"))
 
-    def test_after_failures_run_status_explain_and_table_name_what_helps(self):
+    def test_after_failures_all_commands_name_what_helps(self):
         ended = self.says("run", FILE, *PROFILE, code=1)
         status = self.says("status")
         failed = "teacher-my_teacher-my_digits-s1004"  # names keep no blanks
@@ -96,7 +96,7 @@ class PrintedCommands(unittest.TestCase):
         self.paste(ended, "retort status --results 'r 1'", "retort retry --failed --results 'r 1'")
         self.paste(self.says("explain", failed), "retort run 'r 1/sweep.toml' --results 'r 1'")
 
-    def test_a_sweep_that_succeeded_names_its_table_and_its_list(self):
+    def test_a_sweep_that_succeeded_names_its_table(self):
         self.paste(self.says("run", FILE), "retort table 'my naps.toml' --results 'r 1'")
         self.paste(self.says("status"), "retort list --results 'r 1'")
         self.paste(self.says("show", "no such", code=2), "retort list --results 'r 1'")

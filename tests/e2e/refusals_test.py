@@ -43,7 +43,7 @@ ROWS = {
     "a results folder is copied": "test_a_copy_in_another_root",
     "N singletons in place of a world of N": "test_singletons",
     "an `attempt.h5` counts or claims less": "VerifyCharged",
-    "rank 0's host shares no folder": "test_a_job_on_other_hosts_that_ends_without_a_last_word_is_no_success",
+    "rank 0's host shares no folder": "test_a_job_on_other_hosts_needs_a_last_word",
     "too few devices are left for what is queued": "LiveAmendmentTest.RetryOfWhatTheRunHasTooFewDevicesForIsRefused",
     "a reservation of more than 2^50 draws": "ChargingTest.ReservationBeyondWhatCanBeCountedIsRefused",
     "a request to cancel or retry is cut": "AmendRequest.EveryCutAndEveryFlippedByteIsRefused",
@@ -104,7 +104,7 @@ class Refusals(unittest.TestCase):
         self.ends(3, "s.toml", os.path.join(self.root, "r"), text="mpirun.sh -np 2", OMPI_COMM_WORLD_SIZE="2",
                   OMPI_COMM_WORLD_RANK="0")
 
-    def test_singletons_whose_sweep_is_wrong_or_done_are_no_success_either(self):
+    def test_singletons_of_a_done_sweep_are_no_success(self):
         one_of_two = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
         self.assertEqual(command("run", "nothing.toml", **one_of_two).returncode, 2)
         self.assertEqual(command("run", "s.toml", "trial.stepz=3", **one_of_two).returncode, 2)

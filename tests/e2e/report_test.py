@@ -204,7 +204,7 @@ class ReportTest(unittest.TestCase):
             else:
                 self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
 
-    def test_the_policy_lets_exactly_this_style_and_script_through(self):
+    def test_the_policy_lets_only_this_script_through(self):
         policy = next(meta["content"] for meta in self.page.all("meta") if "http-equiv" in meta)
         for tag in ("style", "script"):
             inside = re.findall(f"<{tag}>(.*?)</{tag}>", self.text, re.S)
@@ -237,7 +237,7 @@ class ReportTest(unittest.TestCase):
             self.assertEqual(drawing["role"], "img")
             self.assertGreater(len(drawing["aria-label"].strip()), 20)
 
-    def test_an_epsilon_stands_with_adjacency_delta_and_status(self):
+    def test_an_epsilon_stands_with_its_conditions(self):
         table = re.search(r"<caption>&lt;b&gt;t: .*?</table>", self.text, re.S).group(0)
         narrow = "<span class=\"below narrow\">example, replace, δ 1e-5</span>"
         self.assertIn(f"<td class=\"wide\">example</td><td class=\"number\">∞{narrow}</td><td class=\"wide\">replace</td>",
@@ -270,7 +270,7 @@ class ReportTest(unittest.TestCase):
         for before, after in zip(levels, levels[1:]):
             self.assertLessEqual(after, before + 1)
 
-    def test_all_text_has_contrast_on_all_papers_in_both_schemes_and_in_print(self):
+    def test_all_text_has_contrast_in_all_schemes(self):
         style = re.search(r"<style>(.*?)</style>", self.text, re.S).group(1)
         schemes = re.findall(r":root \{(.*?)\}", style, re.S)
         self.assertEqual(len(schemes), 3)
@@ -334,7 +334,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(page.faults, [])
         self.assertEqual(len(page.all("img")), len(self.page.all("img")))
 
-    def test_a_damaged_attempt_is_said_and_the_rest_is_there(self):
+    def test_a_damaged_attempt_is_said_beside_the_rest(self):
         shutil.copytree(path("results", "small"), path("damaged", "small"))
         trial = next(name for name in sorted(os.listdir(path("damaged", "small", "trials"))) if "printed" in name)
         file = path("damaged", "small", "trials", trial, "attempt-1", "attempt.h5")
@@ -383,7 +383,7 @@ class ReportTest(unittest.TestCase):
             self.assertIn("is no page", made.stderr)
             self.assertEqual(digest_of(name), before)
 
-    def test_a_place_that_cannot_be_written_is_an_error_that_names_it(self):
+    def test_a_place_that_cannot_be_written_is_named(self):
         made = retort("report", "--results", "results/small", "--out", "sweep.toml/page.html")
         self.assertEqual(made.returncode, 3)
         self.assertIn("sweep.toml/page.html", made.stderr)
@@ -397,7 +397,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("holds no sweep", made.stderr)
         self.assertEqual(os.listdir(path("empty")), [])
 
-    def test_a_folder_of_another_format_is_refused_and_its_page_stays(self):
+    def test_a_folder_of_another_format_keeps_its_page(self):
         shutil.copytree(path("results", "small"), path("older", "small"))
         with open(path("older", "small", "journal.log"), "r+b") as stream:
             stream.write(header(JOURNAL, version=99))
@@ -421,7 +421,7 @@ class ReportTest(unittest.TestCase):
                 run.send_signal(signal.SIGTERM)
                 run.wait(60)
 
-    def test_of_two_thousand_trials_all_are_named_in_a_page_that_stays_small(self):
+    def test_of_two_thousand_trials_all_are_named(self):
         write("many.toml", NAPS.format(steps=1, seconds="0.001, 0.002, 0.003, 0.004", seeds=", ".join(map(str, range(500)))))
         ran = retort("run", "many.toml", "--results", "many/many", "--slots", "4", "--quiet")
         self.assertEqual(ran.returncode, 0, ran.stderr)

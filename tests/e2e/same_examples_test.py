@@ -138,7 +138,7 @@ class SameExamples(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return 1.1 * self.status("root/first")["epsilon"]["a"]["epsilon"]
 
-    def test_examples_in_other_files_are_not_drawn_on_twice(self):
+    def test_examples_in_other_files_are_drawn_on_once(self):
         budget = self.first()
         shuffled = PEOPLE[:]
         random.Random(3).shuffle(shuffled)
@@ -157,13 +157,13 @@ class SameExamples(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, case + done.stderr)
                 self.assertIn("other sweeps in the same results root", self.listed(f"root/again-{i}"))
 
-    def test_other_peoples_pictures_have_a_budget_of_their_own(self):
+    def test_other_peoples_pictures_have_their_own_budget(self):
         budget = self.first()
         done = self.run_sweep("others", idx(OTHERS), budget, seed=1)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.status("root/others")["epsilon"]["a"]["root"]["other_sweeps"], 0)
 
-    def test_a_budget_binds_a_later_sweep_under_another_name(self):
+    def test_a_budget_binds_a_later_sweep(self):
         budget = self.first()
         self.assertEqual(self.run_sweep("capped", idx(PEOPLE), budget).returncode, 1)
         done = self.run_sweep("later", idx(PEOPLE[::-1]), seed=2)
@@ -191,7 +191,7 @@ class SameExamples(unittest.TestCase):
         self.assertIn("20 of the private examples of data.a are private ones of a data set of another sweep", planned.stderr)
         self.assertEqual(os.listdir(os.path.join(self.folder, "root")).count("half"), 0)
 
-    def test_private_examples_that_another_split_shows_are_said(self):
+    def test_private_examples_in_another_split_are_said(self):
         def half(make):
             """The other half of its private examples, whose first half is public."""
             return lambda folder: make(folder).replace(SPLIT, SPLIT.replace(f"[{PRIVATE}:{PRIVATE + TEST}]", "[0:20]").replace(
@@ -213,7 +213,7 @@ class SameExamples(unittest.TestCase):
         for name in ("journal.log", "ledger.log"):
             os.remove(os.path.join(self.folder, results, name))
 
-    def test_what_was_drawn_before_the_logs_were_removed_is_charged_again(self):
+    def test_what_was_drawn_before_logs_were_lost_counts(self):
         self.first()
         before = self.status("root/first")["epsilon"]["a"]
         self.remove_logs("root/first")
@@ -224,7 +224,7 @@ class SameExamples(unittest.TestCase):
         verified = self.retort("verify", "--results", "root/first")
         self.assertEqual(verified.returncode, 0, verified.stdout)
 
-    def test_trials_of_removed_logs_leave_the_total_unknown(self):
+    def test_trials_of_lost_logs_leave_the_total_unknown(self):
         budget = self.first()
         self.remove_logs("root/first")
         done = self.run_sweep("first", idx(PEOPLE), budget, seed=7)
@@ -241,7 +241,7 @@ class SameExamples(unittest.TestCase):
         with open(os.path.join(self.folder, "root", "first", "metrics.prom"), encoding="utf-8") as file:
             self.assertRegex(file.read(), r"retort_epsilon_spent{[^}]*} \+Inf")
 
-    def test_two_sweeps_that_begin_at_once_do_not_both_draw(self):
+    def test_two_sweeps_that_begin_at_once_draw_once(self):
         # The capped one stops as soon as it has looked at the others.
         copied = os.path.join(self.folder, "root", "capped", "sweep.toml")
         beginning = subprocess.Popen([OPTIONS.retort, "run", self.sweep("capped", idx(PEOPLE), 100), "--results", "root/capped",
@@ -293,7 +293,7 @@ class SameExamples(unittest.TestCase):
                 shutil.rmtree(key) if os.path.isdir(key) else os.path.exists(key) and os.remove(key)
                 os.rename(key + ".away", key)
 
-    def test_data_of_a_time_before_marks_counts_for_everybody(self):
+    def test_data_from_before_marks_counts_for_everybody(self):
         budget = self.first()
         shutil.rmtree(os.path.join(self.folder, "root", "private-examples"))
         shutil.rmtree(os.path.join(self.folder, "data"))
@@ -301,13 +301,13 @@ class SameExamples(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("other sweeps in the same results root", self.listed("root/others"))
 
-    def test_data_of_a_time_before_marks_is_made_known_while_it_is_there(self):
+    def test_data_from_before_marks_is_made_known(self):
         budget = self.first()
         shutil.rmtree(os.path.join(self.folder, "root", "private-examples"))
         self.assertEqual(self.run_sweep("others", idx(OTHERS), budget, seed=1).returncode, 0)
         self.assertEqual(self.run_sweep("again", idx(PEOPLE[::-1]), budget, seed=1).returncode, 1)
 
-    def test_a_copy_in_another_root_is_said_and_does_not_draw_under_a_budget(self):
+    def test_a_copy_in_another_root_does_not_draw(self):
         budget = self.first()
         os.mkdir(os.path.join(self.folder, "elsewhere"))
         shutil.copytree(os.path.join(self.folder, "root", "first"), os.path.join(self.folder, "elsewhere", "first"))
@@ -328,7 +328,7 @@ class SameExamples(unittest.TestCase):
         table = self.retort("table", self.sweep("first", idx(PEOPLE)), "--results", "root/first")
         self.assertIn("is a copy of the other", " ".join(table.stdout.split()))
 
-    def test_a_split_that_holds_a_private_picture_leaves_no_bound(self):
+    def test_a_split_with_a_private_picture_has_no_bound(self):
         for place in (0, 2 * TEST - 1):  # of the public split, and of the test split
             with self.subTest(place):
                 kept, OPEN[place] = OPEN[place], PEOPLE[3]

@@ -71,7 +71,7 @@ class SharedPictures(unittest.TestCase):
                                 check=False)
         return done, listed.stdout
 
-    def test_students_of_public_pictures_that_are_nobodys_succeed(self):
+    def test_students_of_public_pictures_succeed(self):
         for name, row in STUDENTS.items():
             with self.subTest(name):
                 done, _ = self.run_student(row, None)

@@ -90,7 +90,7 @@ class SignalsTest(unittest.TestCase):
         assert run.end() == 0, run.text()
         cls.expected = run.rows()
 
-    def test_the_first_signal_saves_and_ends_with_75_and_the_next_run_gives_the_same_rows(self):
+    def test_the_first_signal_saves_and_ends_with_75(self):
         for name, launcher in launchers():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
                 with self.subTest(launcher=name, signal=number.name):
@@ -107,7 +107,7 @@ class SignalsTest(unittest.TestCase):
                     self.assertEqual(again.end(), 0, again.text())
                     self.assertEqual(again.rows(), self.expected)
 
-    def test_a_second_signal_ends_at_once_whatever_a_worker_does(self):
+    def test_a_second_signal_ends_at_once(self):
         for name, launcher in launchers():
             with self.subTest(launcher=name):
                 run = Run(launcher=launcher).until_a_student_trains()
@@ -122,7 +122,7 @@ class SignalsTest(unittest.TestCase):
                 self.assertEqual(run.end(20), 130, run.text())
                 print(f"second signal {name}: ended after {time.monotonic() - begun:.2f} s", flush=True)
 
-    def test_a_worker_that_does_not_save_is_killed_at_the_end_of_the_grace_period(self):
+    def test_a_worker_that_does_not_save_is_killed(self):
         run = Run("--grace", "2s").until_a_student_trains()
         for worker in run.workers():
             os.kill(worker, signal.SIGSTOP)
@@ -144,7 +144,7 @@ class AllocationTest(unittest.TestCase):
             self.assertIn(variable, run.text())
             self.assertIn("the time limit: saving", run.text())
 
-    def test_an_allocation_with_no_time_left_starts_nothing_and_says_so(self):
+    def test_an_allocation_without_time_starts_nothing(self):
         run = Run(RETORT_END_TIME=str(int(time.time()) + 30))
         self.assertEqual(run.end(), 75)
         self.assertIn("too little to start anything", run.text())
@@ -176,7 +176,7 @@ class PortsTest(unittest.TestCase):
             time.sleep(0.2)
         return seen
 
-    def test_what_listens_is_the_metrics_endpoint_and_the_members_of_gangs_all_on_loopback(self):
+    def test_what_listens_does_so_on_loopback(self):
         cases = [(name, launcher, (), self.ALONE) for name, launcher in launchers()]
         cases += [(name + ", gangs of two", launcher,
                    ("trial.devices=2", *(() if launcher else ("--slots", "2"))), self.GANGS)

@@ -58,7 +58,7 @@ class WhileItRuns(unittest.TestCase):
         with open(os.path.join(self.root, "log"), encoding="utf-8") as file:
             return file.read()
 
-    def test_what_batch_systems_and_terminals_warn_with_saves_and_ends_with_75(self):
+    def test_what_batch_systems_warn_with_saves(self):
         loop = ["bash", os.path.join(OPTIONS.source, "cluster/launch/until-complete.sh")]
         for number in signal.SIGHUP, signal.SIGUSR2, signal.SIGXCPU:
             for before in [], loop:

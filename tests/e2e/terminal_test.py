@@ -79,7 +79,7 @@ class TerminalTest(unittest.TestCase):
 
 
 class LiveRun(TerminalTest):
-    def test_block_shows_what_runs_and_goes_when_the_sweep_has_ended(self):
+    def test_block_shows_what_runs_and_goes_at_the_end(self):
         run = self.on_terminal(self.run_command(), width=200)
         self.assertEqual(run.ended(), 0)
         blocks = self.blocks(run)
@@ -110,7 +110,7 @@ class LiveRun(TerminalTest):
         cut = [line for frame in self.blocks(run) for line in frame if line.startswith("again") and line.endswith("…")]
         self.assertEqual({len(line) for line in cut}, {39}, "as long as the screen is wide, but for its last column")
 
-    def test_resized_terminal_loses_nothing_and_shows_one_block(self):
+    def test_resized_terminal_shows_one_block(self):
         run = self.on_terminal(self.run_command("trial.seconds=2"))
         run.until(lambda r: any("2/4 done" in line for line in r.screen.visible()), "two trials, and a block below")
         run.resize(40, 20)
@@ -124,7 +124,7 @@ class LiveRun(TerminalTest):
         for seed in range(4):
             self.assertEqual(text.count(f"sleep-s{seed}: done"), 1, text)
 
-    def test_failure_shows_the_end_of_its_log_and_what_to_do(self):
+    def test_failure_shows_its_log_and_what_to_do(self):
         run = self.on_terminal(self.run_command("sweep.seeds=[0,1]"), **self.bad_worker())
         self.assertEqual(run.ended(), 1)
         text = self.expect_erased(run)
@@ -190,7 +190,7 @@ class PlainRun(TerminalTest):
         status = subprocess.run(self.command("status"), cwd=self.folder, capture_output=True, text=True, check=True)
         self.assertIn("4 succeeded", status.stdout)
 
-    def test_without_any_descriptor_nothing_is_written_into_the_results(self):
+    def test_without_any_descriptor_results_stay_whole(self):
         words = " ".join(self.run_command())
         self.assertEqual(self.without(["sh", "-c", f"{words} <&- >&- 2>&-"]).wait(60), 0)
         for parent, _, files in os.walk(os.path.join(self.folder, "r")):
@@ -223,7 +223,7 @@ class Watch(TerminalTest):
         self.assertFalse(watch.screen.hidden)
         self.assertEqual(run.wait(60), 0)
 
-    def test_pipe_gets_the_status_when_it_changed_and_its_reader_may_leave(self):
+    def test_pipe_gets_the_status_when_it_changed(self):
         run = self.without(self.run_command("trial.seconds=8"), stderr=subprocess.DEVNULL)
         watch = self.without(self.watch(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         first = watch.stdout.readline()
@@ -235,7 +235,7 @@ class Watch(TerminalTest):
         self.assertIsNone(run.poll(), "nothing has changed that the watch could have told")
         self.assertEqual(run.wait(60), 0)
 
-    def test_results_of_another_version_are_refused_and_a_torn_end_is_not(self):
+    def test_results_of_another_version_are_refused(self):
         self.assertEqual(self.without(self.run_command(), stderr=subprocess.DEVNULL).wait(60), 0)
         journal = os.path.join(self.folder, "r", "journal.log")
         with open(journal, "ab") as file:

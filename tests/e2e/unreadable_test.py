@@ -117,7 +117,7 @@ class Unreadable(unittest.TestCase):
         os.chmod(file.name, 0o644)
         return file.name
 
-    def test_a_refuted_claim_is_not_proven_where_the_audit_cannot_be_read(self):
+    def test_a_refuted_claim_stays_so_without_its_audit(self):
         results, toml = self.fresh("refuted"), sweep("refuted.toml")
         report = self.audit(results)
         self.expect(retort("table", toml, "--results", results), 0, "refuted by canary audit")
@@ -150,7 +150,7 @@ class Unreadable(unittest.TestCase):
             os.chmod(*was)
         self.expect(retort("table", toml, "--results", results, stranger=True), 0, "refuted by canary audit")
 
-    def test_a_budget_is_not_passed_where_what_was_spent_cannot_be_counted(self):
+    def test_a_budget_is_kept_where_what_was_spent_is_lost(self):
         results = self.fresh("budget")
         root, toml = os.path.dirname(results), sweep("b.toml", BUDGET, "[1]")
         os.chmod(root, 0o777)
@@ -164,7 +164,7 @@ class Unreadable(unittest.TestCase):
         done = retort("status", "--results", mine, stranger=True)
         self.expect(done, 0, "cannot be told, so it is not counted", "Permission denied")
 
-    def test_links_that_lead_nowhere_and_other_names_of_a_folder(self):
+    def test_links_that_lead_nowhere_are_told(self):
         results = self.fresh("names")
         root, toml = os.path.dirname(results), sweep("n.toml", BUDGET, "[1]")
         os.symlink("gone", os.path.join(root, "dangling"))
@@ -177,7 +177,7 @@ class Unreadable(unittest.TestCase):
         self.expect(self.run_sweep(toml, "--results", ".", cwd=os.path.join(root, "new"), code=1), 1)
 
     @unittest.skipIf(subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode, "may not mount")
-    def test_a_budget_is_not_passed_where_the_folder_is_mounted_elsewhere(self):
+    def test_a_budget_is_kept_where_the_folder_is_a_mount(self):
         root, toml = os.path.dirname(self.fresh("bound")), sweep("m.toml", BUDGET, "[1]")
         new, other = os.path.join(root, "new"), path("other", "new")
         os.mkdir(new)
@@ -188,7 +188,7 @@ class Unreadable(unittest.TestCase):
                                   env={**os.environ, "XDG_CACHE_HOME": path("cache")})
             self.expect(done, code, *(["is a mount of a folder that lies elsewhere"] if code else []))
 
-    def test_results_that_are_only_forbidden_are_not_missing(self):
+    def test_results_that_are_forbidden_are_not_missing(self):
         results, toml = self.fresh("forbidden"), sweep("f.toml")
         for closed in (results, os.path.dirname(results)):
             was = close(closed)
@@ -216,7 +216,7 @@ class Unreadable(unittest.TestCase):
             os.chmod(*was)
         self.expect(retort("plan", sweep("gone.toml", data=path("nowhere"))), 0, "does not exist", "as published")
 
-    def test_a_sweep_file_that_is_only_forbidden_is_no_slip_in_its_name(self):
+    def test_a_sweep_file_that_is_forbidden_is_not_missing(self):
         toml = sweep("closed.toml")
         self.closed(toml)
         for command in ("plan", "run", "table"):
@@ -238,7 +238,7 @@ class Unreadable(unittest.TestCase):
         self.expect(retort("plan", toml, "--results", path("none"), stranger=True), 3, "train.txt", "Permission denied")
         os.chmod(*was)
 
-    def test_a_plan_opens_the_weights_that_a_run_would_open(self):
+    def test_a_plan_opens_the_weights_of_a_run(self):
         toml = write("w.toml", """
 retort = 1
 [data.digits]

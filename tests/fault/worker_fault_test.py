@@ -107,7 +107,7 @@ class WorkerFaultTest(unittest.TestCase):
             self.check_survived(run, failure)
             self.assertIn(signal.Signals(number).name, run.text())
 
-    def test_signals_that_are_meant_for_the_whole_job_do_not_end_a_worker(self):
+    def test_signals_for_the_whole_job_do_not_end_a_worker(self):
         run = Run()
         worker = run.worker_in_training()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2, signal.SIGXCPU):
@@ -115,7 +115,7 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertEqual(run.end(), 0)
         self.assertEqual(run.trials()[0]["attempts"], 1, run.text())
 
-    def test_a_worker_without_progress_is_killed_at_its_deadline_and_replaced(self):
+    def test_a_worker_without_progress_is_replaced(self):
         run = Run(sweep=sweep_file(deadline="4s"))
         begun = time.monotonic()
         os.kill(run.worker_in_training(), signal.SIGSTOP)
@@ -123,7 +123,7 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertIn("no step progress for 4 s", run.text())
         print(f"from the hang to the finished sweep: {time.monotonic() - begun:.1f} s")
 
-    def test_a_worker_out_of_address_space_says_so_and_is_replaced(self):
+    def test_a_worker_out_of_address_space_is_replaced(self):
         # Gradients of 512 examples: larger than what the worker keeps from step to step.
         run = Run("trial.student=tanh-cnn", "trial.batch=512", "trial.steps=20")
         resource.prlimit(run.worker_in_training(), resource.RLIMIT_AS, (1 << 20, 1 << 20))
@@ -132,7 +132,7 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertEqual((trial["state"], trial["attempts"]), ("succeeded", 2), run.text())
         self.assertIn("out_of_memory", run.text())
 
-    def test_a_worker_that_the_kernel_kills_for_memory_fails_its_trial_as_out_of_memory(self):
+    def test_a_worker_that_the_kernel_kills_lacks_memory(self):
         group = MemoryGroup(70 << 20)    # less than a worker needs, more than `retort` does
         self.addCleanup(group.remove)
         run = Run(before=group.enter)
@@ -141,17 +141,17 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertEqual((trial["state"], trial["failure"], trial["attempts"]), ("failed", "out_of_memory", 2))
         self.assertIn("lack of memory", run.text())
 
-    def test_a_write_that_fails_is_a_disk_failure_and_tried_again(self):
+    def test_a_write_that_fails_is_a_disk_failure(self):
         run = Run()
         resource.prlimit(run.worker_in_training(), resource.RLIMIT_FSIZE, (1, 1))
         self.check_survived(run, "disk")
 
-    def test_bytes_that_are_no_message_end_that_worker_alone(self):
+    def test_bytes_that_are_no_message_end_one_worker(self):
         run = Run()
         send_garbage(run.worker_in_training())
         self.check_survived(run, "bad_message")
 
-    def test_training_that_diverges_fails_for_good_at_once_and_the_sweep_goes_on(self):
+    def test_training_that_diverges_fails_at_once(self):
         run = Run("teacher.single.lr=1e6", "teacher.single.network=datalens-x0.125",
                   sweep=os.path.join(OPTIONS.source, "experiments/configs/smoke.toml"))
         self.assertEqual(run.end(), 1, run.text())
@@ -160,7 +160,7 @@ class WorkerFaultTest(unittest.TestCase):
         states = [t["state"] for t in run.trials()]
         self.assertEqual((states.count("parent-failed"), states.count("succeeded")), (3, 5), run.text())
 
-    def test_a_trial_that_hangs_each_time_fails_for_good_after_three_attempts(self):
+    def test_a_trial_that_hangs_has_three_attempts(self):
         run = Run(sweep=sweep_file(deadline="5s", seeds="[0, 1]"))
         for attempt in (1, 2, 3):
             wait_for(lambda n=attempt: glob.glob(f"{run.results}/trials/*s0-*/attempt-{n}/checkpoint-*"), "it trains")
@@ -171,7 +171,7 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertEqual((hung["state"], hung["failure"], hung["attempts"]), ("failed", "worker_hang", 3), run.text())
         self.assertEqual(other["state"], "succeeded", run.text())    # it held nobody up
 
-    def test_nobody_is_blamed_for_the_time_in_which_retort_itself_was_stopped(self):
+    def test_nobody_is_blamed_for_a_stop_of_retort(self):
         run = Run(sweep=sweep_file(deadline="4s"))
         run.worker_in_training()
         run.process.send_signal(signal.SIGSTOP)

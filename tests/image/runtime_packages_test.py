@@ -75,14 +75,14 @@ class RuntimePackagesTest(unittest.TestCase):
     def built(self, name):
         return os.path.join(BIN, name) in self.programs
 
-    def test_every_linked_library_comes_with_a_package_of_the_list(self):
+    def test_every_linked_library_has_a_package(self):
         self.assertTrue(self.programs)
         self.assertEqual(complaints(listed(), self.packages), [])
         unknown = [f"{name}, which {asks} asks for" for name, asks in self.linked.missing.items()
                    if name not in GPU_WHEELS and name not in OF_THE_DRIVER]
         self.assertEqual(unknown, [])
 
-    def test_the_list_has_no_linked_package_that_nothing_links(self):
+    def test_the_list_has_no_package_that_nothing_links(self):
         if not all(map(self.built, (*PROGRAMS, "libretort_mpi.so"))):
             self.skipTest("not every program was built")
         surplus = [package for package, reason in listed().items() if not reason and package not in self.packages]
@@ -95,7 +95,7 @@ class RuntimePackagesTest(unittest.TestCase):
             self.assertEqual(len(found), 1, found)
             self.assertIn(f"{package}: not in the list, needed for lib", found[0])
 
-    def test_every_command_of_the_scripts_is_essential_or_in_the_list(self):
+    def test_every_command_of_the_scripts_is_in_the_list(self):
         for script in sorted(glob.glob(os.path.join(LAUNCH, "*.sh"))):
             if os.path.basename(script) in NOT_OF_THE_IMAGE:
                 continue
@@ -137,7 +137,7 @@ class GpuImageTest(unittest.TestCase):
         self.assertEqual(complaints(listed(), packages_of(self.linked.system)), [])
         self.assertLessEqual(LINKED_BY_GPU_WHEELS, set(listed()))
 
-    def test_setup_brings_every_other_library_or_the_driver_has_it(self):
+    def test_setup_brings_every_other_library(self):
         with open(os.path.join(ROOT, "cluster/setup.sh"), encoding="utf-8") as file:
             text = file.read()
         brought = set(re.search(r"cuda_toolkit_parts=(\S+)", text)[1].split(","))
@@ -146,7 +146,7 @@ class GpuImageTest(unittest.TestCase):
             if name not in OF_THE_DRIVER:
                 self.assertIn(GPU_WHEELS.get(name, f"no wheel known for {name}, which {asks} asks for"), brought)
 
-    def test_the_wheels_that_are_here_link_no_further_package(self):
+    def test_the_wheels_link_no_further_package(self):
         files = [path for path in glob.glob(os.path.join(WHEELS, "nvidia/*/lib/*.so*")) if not OPTIONAL_GPU_PARTS.search(path)]
         if not files:
             self.skipTest("none of NVIDIA's wheels is here")

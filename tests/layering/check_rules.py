@@ -135,6 +135,8 @@ WRITES_A_FILE = re.compile(r"\b(?:WriteFileAtomically|WriteNewFile|PublishFile|W
 OUTPUT_WRITERS = ("orchestrator/cli/commands/output_file.cc", "orchestrator/cli/commands/chaos_command.cc")
 
 BANNED_SUFFIX = re.compile(r"\b(?:class|struct)\s+\w*(Manager|Helper|Utils?|Handler|Info|Processor)\b")
+TEST_NAME = re.compile(r"(?:TEST(?:_F|_P)?\(\w+, *|\s+def (?=test_))(\w+)")
+MAX_TEST_NAME = 50
 MAX_FILE_LINES = 800
 SIZE_ALLOWED = {}
 MAX_ROOM_README_LINES = 15
@@ -315,6 +317,11 @@ def check_names(root):
                 yield f"{path}:{number}: a type's name may not end in {match.group(1)}"
             if re.search(r"\bgetenv\s*\(", line) and not path.endswith("environment.cc"):
                 yield f"{path}:{number}: getenv belongs to a module's environment.cc"
+    for path in files(root, ("tests",), (".cc", "_test.py")):
+        for number, line in enumerate(lines_of(root, path), 1):
+            match = TEST_NAME.match(line)
+            if match and len(match.group(1)) > MAX_TEST_NAME:
+                yield f"{path}:{number}: {match.group(1)} has {len(match.group(1))} characters; a test has at most {MAX_TEST_NAME}"
 
 
 def files(root, folders, extensions):

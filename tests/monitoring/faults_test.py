@@ -46,7 +46,7 @@ class Faults(FaultCase):
             head = head.replace("\n[trial]", f"\nbudget = {{ epsilon = {budget}, delta = 1e-4 }}\n[trial]")
         return head + sweep
 
-    def test_a_stopped_gang_a_kill_loop_and_a_dead_orchestrator(self):
+    def test_a_stopped_gang_and_a_dead_orchestrator_alert(self):
         text = SLEEPS.format(name="hurt", seconds="[200, 201, 202]")
         run = self.run_sweep("hurt", text)
         [stopped, _] = wait_for(lambda: len(found := self.workers(run)) == 2 and found, "two workers")
@@ -75,7 +75,7 @@ class Faults(FaultCase):
         self.end_sweep(run)
         wait_for(lambda: not self.of("hurt"), "silence after a saved end")
 
-    def test_an_orchestrator_that_hangs_while_its_page_is_served(self):
+    def test_an_orchestrator_that_hangs_alerts(self):
         run = self.run_sweep("stuck", SLEEPS.format(name="stuck", seconds="[200, 201]"))
         self.is_silent("RetortOrchestratorStuck", "stuck")
         held = HeldThread(run.pid)
@@ -121,7 +121,7 @@ class Faults(FaultCase):
         self.clears("RetortBudgetNear", "spent")
         self.end_sweep(run)
 
-    def test_a_release_without_a_bound_that_a_budget_comes_to_late(self):
+    def test_a_release_without_a_bound_alerts(self):
         run = self.run_sweep("boundless", self.digits(LATER.format(seed=0, noise="seeded"), None))
         wait_for(lambda: self.server.values('retort_epsilon_spent{sweep="boundless"} == +Inf'), "an unbounded total")
         self.assertNotIn("RetortEpsilonUnbounded", self.of("boundless"))

@@ -72,7 +72,7 @@ class Panels(unittest.TestCase):
             self.shows(title, {**{info(*seat, "GPU-a"): 1 for seat in seats}, f'{metric}{{{DCGM}, UUID="GPU-a"}}': 40},
                        {at_seat(*seat, "GPU-a"): 40 for seat in seats})
 
-    def test_a_gpu_that_is_cut_into_instances_or_scraped_twice(self):
+    def test_a_gpu_that_is_cut_or_scraped_twice_is_one(self):
         self.shows("GPU memory", {info(OF_RUN, 0, 0, "GPU-a"): 1,
                                   f'DCGM_FI_DEV_FB_USED{{{DCGM}, UUID="GPU-a", GPU_I_ID="1"}}': 100,
                                   f'DCGM_FI_DEV_FB_USED{{{DCGM}, UUID="GPU-a", GPU_I_ID="2"}}': 300},
@@ -83,7 +83,7 @@ class Panels(unittest.TestCase):
                   if panel["title"] == "GPU memory"]
         self.assertEqual(unit, "mbytes")     # Grafana's name of MiB
 
-    def test_silence_is_told_by_the_clock_of_the_orchestrator(self):
+    def test_silence_is_told_by_the_orchestrators_clock(self):
         for of in (OF_RUN, OF_FILE):
             seat = of + ', rank="1", slot="2"'
             for clock in (1000, 1900, 100):  # promtool asks at 300

@@ -69,7 +69,7 @@ class Rules(unittest.TestCase):
             self.assertIn(f"RUNBOOK.md#{name.lower()}\n", self.read("rules/alerts.yml"))
         self.assertEqual(set(re.findall(r"(?m)^## (Retort\w+)$", runbook)), set(alerts))
 
-    def test_runbook_links_become_a_sites_own_by_the_command_of_the_readme(self):
+    def test_runbook_links_become_a_sites_own(self):
         [command] = re.findall(r"(?m)^sed 's\|monitoring/RUNBOOK.md\|.*$", self.read("README.md"))
         base = re.search(r"https://[^|]+", command)[0]
         command = re.sub(r">\S+$", ">site.yml", command)
@@ -81,7 +81,7 @@ class Rules(unittest.TestCase):
         alerts = [name for kind, name, _ in rules(OPTIONS.source) if kind == "alert"]
         self.assertEqual(links, [f"{base}#{name.lower()}" for name in alerts])
 
-    def test_what_the_configuration_shows_as_a_comment_is_taken(self):
+    def test_what_the_configuration_comments_is_valid(self):
         shown = re.sub(r"(?m)^( *)# (basic_auth|tls_config):", r"\1\2:", self.read("prometheus.yml"))
         shown = shown.replace("rules/*.yml", f"{self.folder}/rules/*.yml")
         self.assertEqual(len(re.findall(r"(?m)^ +(?:basic_auth|tls_config):", shown)), 2)
@@ -96,7 +96,7 @@ class Rules(unittest.TestCase):
             file.write(text)
         return promtool("check", "config", "prometheus.yml")
 
-    def test_kinds_that_are_no_failures_are_the_same_everywhere_and_exist(self):
+    def test_kinds_that_are_no_failures_are_the_same(self):
         known = catalogue(OPTIONS.retort)["retort_failures_total"]["labels"][0]["values"]
         left_out = re.findall(r'kind!~"([^"]+)"', self.read("rules/alerts.yml") + self.read("rules/recording.yml"))
         self.assertGreater(len(left_out), 1)

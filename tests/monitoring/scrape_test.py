@@ -28,7 +28,7 @@ class Scraped(unittest.TestCase):
         cls.watched.end()
         cls.folder.cleanup()
 
-    def test_a_scrape_is_what_promtool_wants_and_what_the_catalogue_says(self):
+    def test_a_scrape_is_what_promtool_and_catalogue_say(self):
         with urllib.request.urlopen(f"http://{self.watched.target}/metrics", timeout=10) as reply:
             text = reply.read()
         done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
@@ -57,7 +57,7 @@ class Scraped(unittest.TestCase):
         found = wait_for(healthy, "the evaluation of every alert")
         self.assertEqual([rule["name"] for rule in found if rule["state"] == "firing"], [])
 
-    def test_who_scrapes_sees_what_it_is_and_a_sweep_that_ends_takes_itself_off_the_targets(self):
+    def test_who_scrapes_sees_a_sweep_until_it_ends(self):
         up = wait_for(lambda: self.watched.server.values('up{job="retort"} == 1'), "a scrape")
         self.assertEqual([series["metric"]["sweep"] for series in up], ["watched"])
         with tempfile.TemporaryDirectory() as folder:

@@ -62,7 +62,7 @@ class Textfile(unittest.TestCase):
         self.addCleanup(collector.end)
         return collector.address
 
-    def test_panels_answer_from_the_file_as_from_the_endpoint(self):
+    def test_panels_answer_from_file_as_from_endpoint(self):
         address = self.collect(os.path.join(self.folder, "results/metrics.prom"))
         watched = WatchedSweep(self.folder, OPTIONS, os.path.join(OPTIONS.source, "monitoring/rules/*.yml"),
                                JOB.format(address=address))
@@ -83,7 +83,7 @@ class Textfile(unittest.TestCase):
             return subprocess.Popen([OPTIONS.retort, "run", name + ".toml", "--results", name, "--slots", "2",
                                      "--metrics-listen", "127.0.0.1:0"], cwd=self.folder, stderr=log)
 
-    def test_a_killed_run_is_told_from_a_finished_and_a_saved_one(self):
+    def test_a_killed_run_is_told_from_a_finished_one(self):
         names = ("killed", "saved", "finished")
         jobs = "".join(JOB.format(address=self.collect(os.path.join(self.folder, name, "metrics.prom"))).replace(
             "node", "node-" + name) for name in names)

@@ -176,7 +176,7 @@ class Watch(unittest.TestCase):
         self.assertEqual(watch.wait(60), 128 + signal.SIGKILL)
         self.end(watch)
 
-    def test_every_signal_that_ends_a_terminals_work_ends_it_well(self):
+    def test_every_signal_ends_it_well(self):
         results = self.results("r")
         watches = [(number, *self.start(results)) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
         for number, watch, api in watches:
@@ -190,13 +190,13 @@ class Watch(unittest.TestCase):
             up = wait_for(lambda api=api: api.values('up{job="retort", sweep="watched"}'), f"a target from {name}")
             self.assertEqual([series["value"][1] for series in up], ["1"], name)
 
-    def test_the_page_of_another_run_is_not_taken_for_this_one(self):
+    def test_the_page_of_another_run_is_not_taken(self):
         watch, api = self.start(self.results("r", self.page(), __param_run="8"))
         up = wait_for(lambda: api.values("up"), "a scrape")
         self.assertEqual(up[0]["value"][1], "0")
         self.assertFalse(api.values("retort_gangs"))
 
-    def test_a_page_behind_tls_is_trusted_by_its_certificate_alone(self):
+    def test_a_page_behind_tls_is_trusted_by_certificate(self):
         secure = certificate(os.path.join(self.folder, "page.pem"))
         results = self.results("r", self.page(secure), __param_run="7", __scheme__="https")
         _, api = self.start(results, "--ca", secure)
@@ -204,13 +204,13 @@ class Watch(unittest.TestCase):
         wait_for(lambda: api.values("retort_gangs == 3"), "a scrape")
         self.assertEqual(wait_for(lambda: blind.values("up"), "a scrape")[0]["value"][1], "0")
 
-    def test_a_running_sweep_is_scraped_and_its_rules_are_there(self):
+    def test_a_running_sweep_is_scraped_with_rules(self):
         _, api = self.start(self.run_sweep())
         wait_for(lambda: api.values('retort_trials{sweep="watched", state="running"} == 1'), "the sweep's trial")
         wait_for(lambda: api.values('sweep:retort_trials_left:sum{sweep="watched"} == 1'), "a recording rule")
         self.assertGreater(len(api.ask("rules", type="alert")["groups"][0]["rules"]), 10)
 
-    def test_a_sweep_that_asks_for_a_password_is_scraped_and_the_password_is_not_shown(self):
+    def test_a_sweep_that_asks_for_a_password_is_scraped(self):
         auth = write(os.path.join(self.folder, "auth"), f"{USER}:{PASSWORD}\nanother line\n", 0o600)
         results = self.run_sweep("--metrics-auth", auth)
         _, api = self.start(results, "--auth", auth)
@@ -223,7 +223,7 @@ class Watch(unittest.TestCase):
         with open(max(written, key=os.path.getsize), encoding="utf-8") as file:
             self.assertIn("#1", file.read(), "it is there, and nowhere else")
 
-    def test_a_sweep_with_certificate_and_password_is_scraped(self):
+    def test_a_sweep_with_certificate_is_scraped(self):
         auth = write(os.path.join(self.folder, "auth"), f"{USER}:{PASSWORD}\n", 0o600)
         secure = certificate(os.path.join(self.folder, "sweep.pem"))
         _, api = self.start(self.run_sweep("--metrics-auth", auth, "--metrics-tls", secure), "--auth", auth, "--ca", secure)

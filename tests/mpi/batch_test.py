@@ -57,12 +57,12 @@ class UntilCompleteTest(Scratch):
         while "ready" not in (line := loop.stdout.readline()):
             self.assertTrue(line, "the loop ended")
 
-    def test_a_saved_and_a_killed_try_are_followed_by_another(self):
+    def test_a_saved_or_killed_try_is_followed_by_another(self):
         loop = self.loop(self.ending_with([75, 137, 75, 0]), RETORT_LEAST_SECONDS="0")
         output, _ = loop.communicate(timeout=PATIENCE)
         self.assertEqual((loop.returncode, self.tries()), (0, 4), output)
 
-    def test_tries_that_stop_at_once_pause_and_end_the_loop_with_75(self):
+    def test_tries_that_stop_at_once_end_the_loop_with_75(self):
         begun = time.monotonic()
         loop = self.loop("exit 75", RETORT_QUICK_TRIES="3", RETORT_WORKED_FILE=self.path("worked"))
         output, _ = loop.communicate(timeout=PATIENCE)
@@ -72,27 +72,27 @@ class UntilCompleteTest(Scratch):
         self.assertIn("--time-limit", output)
         self.assertEqual(self.read("worked"), "0\n")
 
-    def test_a_try_that_worked_forgives_those_that_stopped_at_once(self):
+    def test_a_try_that_worked_forgives_those_before_it(self):
         loop = self.loop(f"[ $(wc -l <{self.path('tries')}) -ne 2 ] || sleep 2\n" + self.ending_with([75, 75, 75, 0]),
                          RETORT_QUICK_TRIES="2", RETORT_LEAST_SECONDS="1", RETORT_WORKED_FILE=self.path("worked"))
         output, _ = loop.communicate(timeout=PATIENCE)
         self.assertEqual((loop.returncode, self.tries()), (0, 4), output)
         self.assertIn(int(self.read("worked")), range(2, 10))
 
-    def test_the_sweeps_own_codes_and_a_second_ctrl_c_are_final(self):
+    def test_the_sweeps_own_codes_are_final(self):
         for code in (0, 1, 2, 3, 130):
             loop = self.loop(f"exit {code}")
             loop.communicate(timeout=PATIENCE)
             self.assertEqual((loop.returncode, self.tries()), (code, 1))
             os.remove(self.path("tries"))
 
-    def test_tries_that_are_killed_at_once_end_the_loop_with_their_code(self):
+    def test_tries_killed_at_once_end_the_loop(self):
         loop = self.loop("exit 139", RETORT_QUICK_TRIES="2")
         output, _ = loop.communicate(timeout=PATIENCE)
         self.assertEqual((loop.returncode, self.tries()), (139, 2))
         self.assertIn("giving up", output)
 
-    def test_each_signal_is_passed_on_and_ends_the_loop_with_75(self):
+    def test_each_signal_is_passed_on_and_ends_the_loop(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
             loop = self.loop("trap 'exit 75' USR1; echo ready; for ((i = 0; i < 600; i++)); do sleep 0.1; done; exit 9")
             self.until_it_runs(loop)
@@ -111,21 +111,21 @@ class UntilCompleteTest(Scratch):
         output, _ = loop.communicate(timeout=PATIENCE)
         self.assertEqual(loop.returncode, 130, output)
 
-    def test_a_job_that_is_killed_while_it_saves_is_not_started_again(self):
+    def test_a_job_killed_while_it_saves_is_not_restarted(self):
         loop = self.loop("trap 'exit 137' USR1; echo ready; for ((i = 0; i < 600; i++)); do sleep 0.1; done")
         self.until_it_runs(loop)
         loop.send_signal(signal.SIGTERM)
         loop.communicate(timeout=PATIENCE)
         self.assertEqual((loop.returncode, self.tries()), (75, 1))
 
-    def test_nothing_is_started_again_in_the_last_minute_of_an_allocation(self):
+    def test_nothing_is_started_again_in_the_last_minute(self):
         for variable in ("RETORT_END_TIME", "SLURM_JOB_END_TIME"):
             loop = self.loop("exit 137", **{variable: str(int(time.time()) + 30)})
             loop.communicate(timeout=PATIENCE)
             self.assertEqual((loop.returncode, self.tries()), (75, 1))
             os.remove(self.path("tries"))
 
-    def test_an_allocation_without_an_end_does_not_stop_the_loop(self):
+    def test_an_allocation_without_end_stops_no_loop(self):
         for end in ("0", "4294967295", "UNLIMITED"):
             loop = self.loop(self.ending_with([75, 0]), SLURM_JOB_END_TIME=end)
             output, _ = loop.communicate(timeout=PATIENCE)
@@ -153,7 +153,7 @@ class SlurmScriptTest(Scratch):
         return self.start("bash", os.path.join(LAUNCH, "slurm.sbatch"),
                           **{"SWEEP": "s.toml", "RETORT": program, "SLURM_NTASKS": "2", **changes})
 
-    def test_a_run_that_was_interrupted_is_started_again_until_it_is_complete(self):
+    def test_a_run_that_was_interrupted_is_started_again(self):
         program = write_program(self.path("program"), f"""
             [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
             echo "$@" >>{self.path('tries')}
@@ -177,16 +177,16 @@ class SlurmScriptTest(Scratch):
         self.assertEqual(len(re.findall(r"rank \d signalled 1", output)), 2, output)
         return output, self.read("asked") if os.path.exists(self.path("asked")) else ""
 
-    def test_the_time_limit_signal_reaches_the_ranks_and_the_job_is_requeued(self):
+    def test_the_time_limit_signal_requeues_the_job(self):
         output, asked = self.stopped_job(RETORT_LEAST_SECONDS="0")
         self.assertEqual(asked, "requeue 7\n", output)
 
-    def test_a_job_with_hardly_any_time_is_not_requeued_for_ever(self):
+    def test_a_job_with_hardly_any_time_is_not_requeued(self):
         output, asked = self.stopped_job(RETORT_LEAST_SECONDS="60")
         self.assertEqual(asked, "")
         self.assertIn("ask for more", output)
 
-    def test_a_job_whose_tries_all_stop_at_once_is_not_requeued_however_long_it_tried(self):
+    def test_a_job_whose_tries_stop_is_not_requeued(self):
         write_program(self.path("scontrol"), f"echo \"$@\" >>{self.path('asked')}\n")
         write_program(self.path("squeue"), "date -d '+2 hours' +%Y-%m-%dT%H:%M:%S\n")
         program = write_program(self.path("program"), 'echo 75 >"$RETORT_EXIT_CODE_FILE"\n')
@@ -199,7 +199,7 @@ class SlurmScriptTest(Scratch):
         self.assertFalse(os.path.exists(self.path("asked")), output)
         self.assertIn("ask for more", output)
 
-    def test_the_end_of_the_allocation_comes_from_squeue_where_slurm_does_not_say_it(self):
+    def test_the_end_of_the_allocation_comes_from_squeue(self):
         write_program(self.path("squeue"), "echo 2030-01-01T00:00:00\n")
         program = write_program(self.path("program"), f"""
             [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
@@ -253,7 +253,7 @@ class PbsScriptTest(Scratch):
         self.assertEqual(job.returncode, 75, output)
         return output
 
-    def test_the_walltime_is_passed_on_and_a_stopped_job_submits_itself_again_as_it_was(self):
+    def test_the_walltime_is_passed_on_and_jobs_resubmit(self):
         begun = int(time.time())
         output = self.signalled(self.job(**self.VARIABLES), signal.SIGUSR1)
         end, *rest = self.read("seen").splitlines()
@@ -290,7 +290,7 @@ class PbsScriptTest(Scratch):
         output = self.signalled(self.job(**self.VARIABLES), signal.SIGTERM)
         self.assertFalse(os.path.exists(self.path("asked")), output)
 
-    def test_a_job_whose_tries_all_stop_at_once_is_not_submitted_again(self):
+    def test_a_job_whose_tries_stop_is_not_submitted_again(self):
         job = self.job(**self.VARIABLES | {"RETORT_LEAST_SECONDS": "30", "RETORT_QUICK_TRIES": "2"})
         output, _ = job.communicate(timeout=PATIENCE)
         self.assertEqual(job.returncode, 75, output)
@@ -314,11 +314,11 @@ class ScriptsTest(unittest.TestCase):
                 for number, line in enumerate(file, 1):
                     yield f"{name}:{number}", line.split("#")[0]
 
-    def test_no_script_waits_for_whichever_child_ends_first(self):
+    def test_no_script_waits_for_the_first_child_to_end(self):
         """wait -n, met by a trap as the child ends, leaves -1 for its code, now and later."""
         self.assertEqual([place for place, code in self.lines() if "wait -n" in code], [])
 
-    def test_the_loop_substitutes_no_command_while_signals_may_come(self):
+    def test_the_loop_substitutes_no_command_in_signals(self):
         """A trap that runs while bash parses $(...) is lost, or ends the script."""
         inside, found = False, []
         for place, code in self.lines():
@@ -340,7 +340,7 @@ class RecipeTest(unittest.TestCase):
             for path in re.findall(r"(?<![\w./])(?:/opt/retort/)?((?:cluster|experiments)/[\w./-]+\w)", text):
                 self.assertTrue(os.path.exists(os.path.join(ROOT, path)), f"{name}: {path}")
 
-    def test_the_job_counts_no_saved_stop_as_a_failure_and_its_grace_covers_ours(self):
+    def test_the_job_counts_no_saved_stop_as_a_failure(self):
         try:
             import yaml
         except ImportError:

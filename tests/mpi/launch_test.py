@@ -94,7 +94,7 @@ class LaunchTest(unittest.TestCase):
         for code in (0, 1, 75):
             self.assertEqual(Run(f"exit-{code}").end(), code)
 
-    def test_a_signal_reaches_every_rank_once_and_the_run_ends_with_75(self):
+    def test_a_signal_reaches_every_rank_once(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
             run = Run().read_until_all_started()
             begin = time.monotonic()
@@ -103,7 +103,7 @@ class LaunchTest(unittest.TestCase):
             self.assertEqual(len(re.findall(r"rank \d signalled 1", run.text())), 3, run.text())
             print(f"{signal.Signals(number).name} to end: {time.monotonic() - begin:.2f} s")
 
-    def test_ctrl_c_in_the_terminal_reaches_the_ranks_through_the_wrapper_alone(self):
+    def test_ctrl_c_reaches_the_ranks_through_the_wrapper(self):
         run = Run().read_until_all_started()
         os.killpg(run.process.pid, signal.SIGINT)
         self.assertEqual(run.end(), 75)
@@ -123,7 +123,7 @@ class LaunchTest(unittest.TestCase):
         run.process.send_signal(signal.SIGTERM)
         self.assertEqual(run.end(), 130)
 
-    def test_a_killed_rank_ends_the_job_in_bounded_time_and_leaves_nothing(self):
+    def test_a_killed_rank_ends_the_job_in_bounded_time(self):
         run = Run(RETORT_GRACE_SECONDS="1").read_until_all_started()
         begin = time.monotonic()
         os.kill(run.pids[1], signal.SIGKILL)
@@ -134,17 +134,17 @@ class LaunchTest(unittest.TestCase):
         for pid in run.pids.values():
             self.assertTrue(gone(pid))
 
-    def test_a_killed_rank_0_gives_a_code_that_means_start_again(self):
+    def test_a_killed_rank_0_gives_a_code_for_a_restart(self):
         run = Run(RETORT_GRACE_SECONDS="1").read_until_all_started()
         os.kill(run.pids[0], signal.SIGKILL)
         self.assertEqual(run.end(), 137)
 
-    def test_a_job_whose_rank_0_leaves_without_a_last_word_is_started_again(self):
+    def test_a_job_whose_rank_0_leaves_is_started_again(self):
         run = Run("silent")
         self.assertEqual(run.end(), 137)
         self.assertIn("the job was lost", run.text())
 
-    def test_an_mpirun_that_stays_after_the_last_word_is_ended(self):
+    def test_an_mpirun_that_stays_behind_is_ended(self):
         run = Run("linger")
         begin = time.monotonic()
         self.assertEqual(run.end(), 1)
@@ -164,7 +164,7 @@ class LaunchTest(unittest.TestCase):
                 self.assertTrue(gone(pid), victim)
             self.assertNotEqual(run.end(), 0)
 
-    def test_singletons_are_refused_with_the_command_to_use(self):
+    def test_singletons_are_refused_with_the_command(self):
         for variable in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
             done = subprocess.run([RANK_PROGRAM], env=environment(**{variable: "3"}), text=True, capture_output=True,
                                   timeout=PATIENCE)
@@ -175,13 +175,13 @@ class LaunchTest(unittest.TestCase):
         done = subprocess.run([RANK_PROGRAM], env=environment(), text=True, capture_output=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, "alone\n"))
 
-    def test_hosts_that_do_not_answer_are_left_out_and_named(self):
+    def test_hosts_that_do_not_answer_are_left_out(self):
         run = Run("exit-0", ranks=4, hosts="localhost:2,nowhere:2", OMPI_MCA_plm_rsh_agent="/bin/false")
         self.assertEqual(run.end(), 0, run.text())
         self.assertIn("host nowhere does not answer", run.text())
         self.assertEqual(len(re.findall(r"rank \d pid", run.text())), 2, run.text())
 
-    def test_a_job_whose_hosts_are_all_gone_is_an_environment_error(self):
+    def test_a_job_whose_hosts_are_gone_is_code_3(self):
         run = Run("exit-0", hosts="nowhere,neverwhere", OMPI_MCA_plm_rsh_agent="/bin/false")
         self.assertEqual(run.end(), 3)
         self.assertIn("no host answers", run.text())
@@ -212,12 +212,12 @@ class LaunchTest(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(folder)), ["agent", "mpirun"], "it leaves something behind")
             return done
 
-    def test_the_last_word_of_a_rank_0_on_another_host_comes_through_the_shared_folder(self):
+    def test_the_last_word_comes_through_the_shared_folder(self):
         for code in (0, 75):
             done = self.elsewhere(True, f'echo {code} >"$RETORT_EXIT_CODE_FILE"')
             self.assertEqual(done.returncode, code, done.stderr)
 
-    def test_a_job_on_other_hosts_that_ends_without_a_last_word_is_no_success(self):
+    def test_a_job_on_other_hosts_needs_a_last_word(self):
         done = self.elsewhere(False, "true")
         self.assertEqual(done.returncode, 3)
         self.assertIn("--results", done.stderr)

@@ -134,7 +134,7 @@ class RestartTest(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
         self.check_complete(sweep, tries=1)
 
-    def test_a_stopped_agent_loses_its_trial_to_the_others_and_comes_back(self):
+    def test_a_stopped_agent_loses_its_trial_to_the_others(self):
         sweep, ranks = self.start()
         os.kill(ranks[2], signal.SIGSTOP)
         wait_for(lambda: "agent_lost" in sweep.text(), "the silent agent is given up", 40)
@@ -150,7 +150,7 @@ class RestartTest(unittest.TestCase):
         self.check_complete(sweep, tries=1)
         self.assertEqual([t["attempts"] for t in sweep.trials()], [1] * 6)
 
-    def test_a_signal_to_the_loop_saves_and_the_next_start_completes(self):
+    def test_a_signal_to_the_loop_saves(self):
         sweep, _ = self.start()
         sweep.process.send_signal(signal.SIGTERM)
         self.assertEqual(sweep.process.wait(40), 75, sweep.text())

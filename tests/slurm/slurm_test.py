@@ -120,7 +120,7 @@ class SlurmTest(unittest.TestCase):
         states = [state for state, _ in job.rows().values()]
         self.assertEqual(states, ["succeeded"] * trials, job.text())
 
-    def test_a_the_signal_before_the_limit_saves_requeues_and_the_next_start_completes(self):
+    def test_a_the_signal_before_the_limit_saves(self):
         job = self.limited
         job.wait_for_text("SIGUSR1", 120)
         print(f"USR1 came {time.monotonic() - job.begun:.0f} s after sbatch, the limit is 120 s")
@@ -134,7 +134,7 @@ class SlurmTest(unittest.TestCase):
         self.assertGreaterEqual(len(glob.glob(job.results + "/workers/rank*.log")), 2)
         self.assertEqual(left_running(job.results), [])
 
-    def test_b_without_a_signal_the_run_ends_saved_before_its_allocation(self):
+    def test_b_without_a_signal_the_run_ends_saved(self):
         job = self.unwarned
         job.wait_for_text("the allocation ends in", 60)
         # By the clock in the middle of a trial, or between two when none would reach a checkpoint in what is left.
@@ -146,7 +146,7 @@ class SlurmTest(unittest.TestCase):
         self.assertNotIn("SIGTERM", job.text())
         CLUSTER.say("scancel", job.number)
 
-    def test_c_a_cancelled_job_saves_within_killwait_and_is_not_requeued(self):
+    def test_c_a_cancelled_job_saves_and_is_not_requeued(self):
         job = Job("cancelled", slow_sweep(1000), options=["--nodes=1", "--ntasks-per-node=2"],
                   RETORT_WORKER=OPTIONS.scripted_worker)
         job.wait_for_text("running", 60)
@@ -163,7 +163,7 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(stopped, ["stopped"])
         self.assertEqual(CLUSTER.job(job.number)["Restarts"], "0")
 
-    def test_d_tasks_of_srun_that_would_each_be_alone_are_refused_with_the_remedy(self):
+    def test_d_tasks_of_srun_are_refused_with_the_remedy(self):
         results = CLUSTER.path("singletons")
         done = subprocess.run(
             [slurm_cluster.find("srun"), "--mpi=none", "--overcommit", "-n", "2", OPTIONS.retort, "run",
@@ -173,7 +173,7 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(done.stderr.count("cluster/launch/mpirun.sh -np 2 retort run"), 2, done.stderr)
         self.assertFalse(os.path.exists(results))
 
-    def test_e_a_requeued_sweep_has_the_rows_of_an_undisturbed_one(self):
+    def test_e_a_requeued_sweep_has_undisturbed_rows(self):
         if not OPTIONS.worker:
             self.skipTest("the real worker was not built")
         sweep = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")

@@ -54,7 +54,7 @@ class ShippedSweeps(unittest.TestCase):
                     self.assertEqual(trial["spec"]["seed"], 0)
                     self.assertEqual(trial["spec"]["data"].get("published_as", "nothing"), "nothing")
 
-    def test_tables_have_a_cell_for_every_trial_before_any_ran(self):
+    def test_tables_have_a_cell_for_every_trial(self):
         retort = Retort(OPTIONS.retort, FOLDER)
         for name in self.names:
             with self.subTest(name):
