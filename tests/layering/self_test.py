@@ -109,6 +109,8 @@ BROKEN = [
     ("format", ".clang-format", "BasedOnStyle: Google\n", "lays this out otherwise"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),
+    ("names", "tests/long_test.py", f"class T:\n    def test_{'a' * 50}(self):\n", "a test has at most 50"),
+    ("names", "tests/long_test.cc", f"TEST(Suite, {'A' * 51}) {{\n", "a test has at most 50"),
     ("readme", "README.md", "See `storage/absent.h`.\n", "does not exist"),
     ("readme", "README.md", "See [this](docs/absent.md).\n", "does not exist"),
     ("environment", "orchestrator/bad.cc", 'auto x = Find("RETORT_MORE");\n', "RETORT_MORE is read"),
