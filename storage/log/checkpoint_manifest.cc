@@ -7,7 +7,6 @@
 #include "experiments/base/json.h"
 #include "experiments/methods/spec_codec.h"
 #include "storage/files/path_status.h"
-#include "storage/formats/json_text.h"
 
 namespace retort::storage {
 namespace {

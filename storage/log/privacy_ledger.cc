@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/formats/json_text.h"
+#include "experiments/base/json.h"
 
 namespace retort::storage {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/base/json.h"
 #include "experiments/base/status.h"
-#include "storage/formats/json_text.h"
 #include "storage/results/hdf5_reader.h"
 #include "storage/results/hdf5_writer.h"
 

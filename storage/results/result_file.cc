@@ -13,7 +13,6 @@
 #include "experiments/methods/spec_codec.h"
 #include "storage/files/read_limits.h"
 #include "storage/formats/byte_codec.h"
-#include "storage/formats/json_text.h"
 #include "storage/results/hdf5_conventions.h"
 #include "storage/results/hdf5_reader.h"
 #include "storage/results/hdf5_writer.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/formats/json_text.h"
+#include "experiments/base/json.h"
 #include "storage/results/hdf5_conventions.h"
 #include "storage/results/hdf5_reader.h"
 
