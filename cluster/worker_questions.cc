@@ -44,7 +44,7 @@ std::string EncodeWorkerReport(const WorkerReport& report) {
   const nlohmann::json json = {{"build", report.build},     {"envelope", report.envelope},
                                {"torch", report.torch},     {"capability", report.capability},
                                {"threads", report.threads}, {"gflops", NumberToJson(report.gflops)}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 Result<WorkerReport> DecodeWorkerReport(const std::string& json) {
@@ -66,7 +66,7 @@ std::string EncodeModelOrder(const ModelOrder& order) {
       {"logits_out", order.logits_out}, {"classes", order.classes}, {"channels", order.channels},
       {"height", order.height},         {"width", order.width},     {"torchscript", order.torchscript},
       {"non_finite", order.non_finite}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 Result<ModelOrder> DecodeModelOrder(const std::string& json) {

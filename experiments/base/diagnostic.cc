@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "experiments/base/json.h"
 #include "experiments/base/printable.h"
 
 namespace retort {
@@ -117,7 +118,7 @@ std::string ErrorsToJson(const std::vector<Diagnostic>& errors) {
                     {"choices", error.choices}});
   }
   const nlohmann::ordered_json document{{"schema_version", 1}, {"errors", std::move(list)}};
-  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return DumpJson(document, 2);
 }
 
 }  // namespace retort

@@ -149,7 +149,7 @@ JsonWriter& JsonWriter::Key(std::string_view name) {
 
 JsonWriter& JsonWriter::Text(std::string_view value) {
   const Letters letters = Count(value);
-  if (!letters.plain) return Raw(nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (!letters.plain) return Raw(DumpJson(nlohmann::json(value)));
   Separate();
   AppendQuoted(text_, value, letters.escaped);
   return *this;

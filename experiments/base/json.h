@@ -21,8 +21,14 @@ namespace retort {
 // Documents.
 
 // What is no UTF-8 is replaced by U+FFFD; doubles are written in shortest exact form.
-[[nodiscard]] inline std::string DumpJson(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+// `indent`: blanks a level; -1: all on one line.
+[[nodiscard]] inline std::string DumpJson(const nlohmann::json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+// The same for what keeps the order of its keys.
+template <std::same_as<nlohmann::ordered_json> Json>
+[[nodiscard]] std::string DumpJson(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 // Parses `text` and returns read(json), in which exceptions of the library are caught. Error: damage, naming `what` and

@@ -293,7 +293,7 @@ std::string EncodeEvent(const JournalEvent& event) {
   json["at"] = event.at;
   std::visit([&json](const auto& alternative) { Put(json, alternative); }, event.event);
   // Text from a dying worker may hold any bytes.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "experiments/base/json.h"
 #include "orchestrator/core/fleet.h"
 #include "orchestrator/process/environment.h"
 #include "storage/files/path_status.h"
@@ -52,7 +53,7 @@ std::string EncodeCosts(const MachineCosts& costs) {
     for (const auto& [shape, samples] : model.samples())
       for (const CostSample& sample : samples) shapes[shape].push_back(SampleJson(sample));
   }
-  return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return DumpJson(document, 1) + "\n";
 }
 
 Result<MachineCosts> DecodeCosts(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/host.h"
+#include "experiments/base/json.h"
 #include "orchestrator/process/environment.h"
 
 namespace retort::orchestrator {
@@ -22,7 +23,7 @@ std::string ProvenanceJson(const RunOptions& options, int world_size, double wor
   json["slots"] = host.cuda_devices > 0 ? static_cast<int>(own.size()) : world_size * static_cast<int>(own.size());
   if (!options.device_notice.empty()) json["device_notice"] = options.device_notice;
   if (work_ends > 0) json["work_ends"] = work_ends;
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 }  // namespace retort::orchestrator

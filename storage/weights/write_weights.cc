@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/base/json.h"
 #include "storage/formats/byte_codec.h"
 #include "storage/formats/zip_archive.h"
 
@@ -140,7 +141,7 @@ Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors) {
         {"dtype", TypeOf(tensor->dtype)->safetensors}, {"shape", tensor->shape}, {"data_offsets", {at, end}}};
     at = end;
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = DumpJson(header);
   text.append((8 - text.size() % 8) % 8, ' ');
   ByteWriter size;
   size.U64(text.size());

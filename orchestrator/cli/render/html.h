@@ -14,8 +14,6 @@ namespace retort::orchestrator::cli {
 // For text and for attributes in quotes. Control characters (IsControlCharacter in printable.h) but line ends and tabs
 // are left out; bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string EscapedHtml(std::string_view text);
-// RFC 4648, with padding.
-[[nodiscard]] std::string Base64(std::string_view bytes);
 
 using HtmlAttributes = std::vector<std::pair<std::string, std::string>>;
 

@@ -175,7 +175,7 @@ constexpr std::string_view kScript = R"js(
 
 std::string HashSource(std::string_view text) {
   const auto hash = ComputeSha256(text);
-  return "'sha256-" + Base64({reinterpret_cast<const char*>(hash.data()), hash.size()}) + "'";
+  return "'sha256-" + FormatBase64({reinterpret_cast<const char*>(hash.data()), hash.size()}) + "'";
 }
 
 }  // namespace

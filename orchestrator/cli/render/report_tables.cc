@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "experiments/base/digests.h"
 #include "experiments/base/number_text.h"
 #include "orchestrator/cli/render/claim_text.h"
 #include "orchestrator/cli/render/figure_picture.h"
@@ -349,7 +350,7 @@ class FigurePart {
     const plot::Picture picture = MakePicture(data);
     const Result<std::string> svg = plot::Render(picture, plot::Format::svg);
     if (!svg.ok()) return Say(data.spec, svg.status().message());
-    const std::string bytes = Base64(*svg);
+    const std::string bytes = FormatBase64(*svg);
     if (picture_bytes_ + bytes.size() > sources_.limits.picture_bytes)
       return LeaveOut(data.spec, "the page has as many pictures as it may hold");
     picture_bytes_ += bytes.size();

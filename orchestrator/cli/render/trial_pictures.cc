@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/base/digests.h"
 #include "experiments/base/number_text.h"
 #include "storage/images/png_grid.h"
 
@@ -81,7 +82,7 @@ Result<std::string> GreyPicture(const storage::Evaluation& evaluation) {
 void WritePicture(Html& html, const std::string& trial, const storage::Evaluation& evaluation,
                   std::size_t& picture_bytes, std::size_t most_bytes) {
   const Result<std::string> png = GreyPicture(evaluation);
-  const std::string bytes = png.ok() ? Base64(*png) : "";
+  const std::string bytes = png.ok() ? FormatBase64(*png) : "";
   if (png.ok() && picture_bytes + bytes.size() <= most_bytes) {
     picture_bytes += bytes.size();
     const HtmlScope figure(html, "figure");
@@ -258,7 +259,7 @@ void WriteSamples(Html& html, const std::string& trial, const storage::Samples& 
   std::int64_t count = 0;
   const Result<std::string> png = EncodeFirst(samples.images, limits, count);
   if (!png.ok()) return html.Paragraph("The samples are not shown: " + png.status().message() + ".");
-  const std::string bytes = Base64(*png);
+  const std::string bytes = FormatBase64(*png);
   if (picture_bytes + bytes.size() > limits.most_bytes)
     return html.Paragraph("The samples are not shown: the page has as many pictures as it may hold.");
   picture_bytes += bytes.size();

@@ -37,16 +37,6 @@ TEST(EscapedHtml, MarksWhatIsNoUtf8) {
 }
 
 // The vectors of RFC 4648, section 10.
-TEST(Base64, PadsToFours) {
-  EXPECT_EQ(Base64(""), "");
-  EXPECT_EQ(Base64("f"), "Zg==");
-  EXPECT_EQ(Base64("fo"), "Zm8=");
-  EXPECT_EQ(Base64("foo"), "Zm9v");
-  EXPECT_EQ(Base64("foob"), "Zm9vYg==");
-  EXPECT_EQ(Base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(Base64(std::string("\0\xff\xfe", 3)), "AP/+");
-}
-
 TEST(Html, EscapesTextAndAttributes) {
   Html html;
   html.Element("p", "a < b", {{"title", "\"><script>"}});
