@@ -27,7 +27,6 @@ struct LaunchEnvironment {
 [[nodiscard]] std::optional<std::string> FindVariable(const std::vector<std::string>& environment,
                                                       std::string_view name);
 [[nodiscard]] LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environment);
-[[nodiscard]] inline bool StartedUnderMpi(const LaunchEnvironment& launch) { return launch.under_mpi; }
 
 // Error: environment, with the command to use, when the launcher started more processes than the world
 // has: each would take itself for the only one and all would write to the same folder. Call with

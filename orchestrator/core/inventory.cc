@@ -5,6 +5,8 @@
 
 #include <variant>
 
+#include "orchestrator/core/core.h"
+
 namespace retort::orchestrator {
 
 void Inventory::On(const JournalEvent& event) {

@@ -62,12 +62,6 @@ std::string_view StateName(TrialState state) {
   return "unknown";
 }
 
-std::optional<TrialState> ParseStateName(std::string_view name) {
-  for (const auto& [value, text] : kNames)
-    if (text == name) return value;
-  return std::nullopt;
-}
-
 bool IsFinal(TrialState state) {
   return state == succeeded || state == failed || state == parent_failed || state == cancelled;
 }

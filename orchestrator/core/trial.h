@@ -49,7 +49,6 @@ enum class TrialEvent : std::uint8_t {
 // Returns the state after `event`, or nothing where the event is illegal.
 [[nodiscard]] std::optional<TrialState> Next(TrialState state, TrialEvent event);
 [[nodiscard]] std::string_view StateName(TrialState state);  // "waiting", ..., "parent-failed"
-[[nodiscard]] std::optional<TrialState> ParseStateName(std::string_view name);
 [[nodiscard]] bool IsFinal(TrialState state);
 
 // The row of a trial: composed in this run, or packed as the journal stores it. Rows stay packed until they are read,

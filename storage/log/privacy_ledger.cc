@@ -166,14 +166,6 @@ std::vector<privacy::PrivacyEvent> PrivacyLedger::CollectEvents(TrialId trial) c
   return events;
 }
 
-std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> PrivacyLedger::ByDataSet() const {
-  std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> totals;
-  for (const LedgerEntry& entry : entries_) {
-    Aggregate(totals[entry.data_digest][entry.attempt.trial], entry.Charged());
-  }
-  return totals;
-}
-
 Result<std::uint64_t> CountReservations(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env, path, LogKind::ledger));
   return static_cast<std::uint64_t>(std::count_if(

@@ -45,8 +45,6 @@ class PrivacyLedger {
   [[nodiscard]] std::uint64_t bytes() const { return log_->size(); }  // of the file
   // The trial's charged events, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> CollectEvents(TrialId trial) const;
-  // Per data set digest, the charged events of each trial.
-  [[nodiscard]] std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> ByDataSet() const;
 
  private:
   explicit PrivacyLedger(std::unique_ptr<RecordLog> log) : log_(std::move(log)) {}

@@ -37,6 +37,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     RETORT_CHECK(charged >= 0 && charged <= entry.event.count);
     (void)(*ledger)->CollectEvents(entry.attempt.trial);
   }
-  (void)(*ledger)->ByDataSet();
   return 0;
 }

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> environment;
   for (char** entry = ::environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
   const auto launch = retort::cluster::ReadLaunchEnvironment(environment);
-  if (!retort::cluster::StartedUnderMpi(launch)) {
+  if (!launch.under_mpi) {
     const auto alone = retort::cluster::CheckWorldSize(launch, 1);
     std::fprintf(stderr, "%s\n", alone.ok() ? "alone" : alone.message().c_str());
     return alone.ok() ? 0 : 3;

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 TEST(LaunchEnvironmentTest, APlainProcessIsAloneAndMayRun) {
   const auto launch = ReadLaunchEnvironment({"HOME=/root", "SLURM_NTASKS=8", "SLURM_JOB_ID=3"});
-  EXPECT_FALSE(StartedUnderMpi(launch));
+  EXPECT_FALSE(launch.under_mpi);
   EXPECT_TRUE(CheckWorldSize(launch, 1).ok());
   EXPECT_EQ(launch.local_size, 1);
 }
@@ -21,7 +21,7 @@ TEST(LaunchEnvironmentTest, MpirunIsRecognisedWithItsLocalRanks) {
   const auto launch =
       ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=3", "OMPI_COMM_WORLD_LOCAL_RANK=1", "OMPI_COMM_WORLD_LOCAL_SIZE=2",
                              "SLURM_STEP_NUM_TASKS=1", "RETORT_EXIT_CODE_FILE=/tmp/x"});
-  EXPECT_TRUE(StartedUnderMpi(launch));
+  EXPECT_TRUE(launch.under_mpi);
   EXPECT_EQ(launch.declared_ranks, 3);
   EXPECT_EQ(launch.local_rank, 1);
   EXPECT_EQ(launch.local_size, 2);
@@ -52,8 +52,8 @@ TEST(LaunchEnvironmentTest, ALaterRankIsRefusedWhereNobodySaysHowManyThereAre) {
 }
 
 TEST(LaunchEnvironmentTest, SrunWithPmixOpensMpiAndWithoutDoesNot) {
-  EXPECT_TRUE(StartedUnderMpi(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=2", "PMIX_RANK=0"})));
-  EXPECT_FALSE(StartedUnderMpi(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=2"})));
+  EXPECT_TRUE(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=2", "PMIX_RANK=0"}).under_mpi);
+  EXPECT_FALSE(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=2"}).under_mpi);
 }
 
 TEST(LaunchEnvironmentTest, SlurmsListOfTasksIsReadForThisNode) {
@@ -86,7 +86,7 @@ TEST(LaunchEnvironmentTest, ASizeThatIsNoNumberIsRefusedAndAnEmptyOneIsNone) {
       EXPECT_THAT(status.message(), HasSubstr(name + " to something that is no number"));
     }
     const LaunchEnvironment launch = ReadLaunchEnvironment({name + "="});
-    EXPECT_FALSE(StartedUnderMpi(launch));
+    EXPECT_FALSE(launch.under_mpi);
     EXPECT_TRUE(CheckWorldSize(launch, 1).ok());
   }
 }

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace retort::orchestrator {
@@ -64,11 +66,10 @@ TEST(TrialState, OnlyAReopeningLeavesAFinalState) {
   }
 }
 
-TEST(TrialState, NamesRoundTripAndAreDistinct) {
-  for (const TrialState state : kStates) EXPECT_EQ(ParseStateName(StateName(state)), state);
+TEST(TrialState, NamesAreDistinct) {
+  std::set<std::string_view> names;
+  for (const TrialState state : kStates) EXPECT_TRUE(names.insert(StateName(state)).second) << StateName(state);
   EXPECT_EQ(StateName(parent_failed), "parent-failed");
-  EXPECT_FALSE(ParseStateName("Running").has_value());
-  EXPECT_FALSE(ParseStateName("").has_value());
 }
 
 TEST(TrialState, NumbersInJournalsStay) {

@@ -88,17 +88,13 @@ TEST_F(PrivacyLedgerTest, NothingUsedChargesNothing) {
   EXPECT_TRUE(ledger->CollectEvents(kOther).empty());
 }
 
-TEST_F(PrivacyLedgerTest, TotalsAreKeptByDataSetAndTrial) {
+TEST_F(PrivacyLedgerTest, TotalsAreKeptByTrial) {
   auto ledger = Open();
   ASSERT_TRUE(ledger->Reserve("a", {kTrial, 1}, 0, VoteEvent(1)).ok());
   ASSERT_TRUE(ledger->Reserve("a", {kOther, 1}, 0, VoteEvent(2)).ok());
   ASSERT_TRUE(ledger->Reserve("a", {kTrial, 2}, 0, VoteEvent(4)).ok());
-  ASSERT_TRUE(ledger->Reserve("b", {kTrial, 2}, 0, VoteEvent(8)).ok());
-  const auto totals = ledger->ByDataSet();
-  ASSERT_EQ(totals.size(), 2U);
-  EXPECT_EQ(totals.at("a").at(kTrial)[0].count, 5);
-  EXPECT_EQ(totals.at("a").at(kOther)[0].count, 2);
-  EXPECT_EQ(totals.at("b").at(kTrial)[0].count, 8);
+  EXPECT_EQ(ledger->CollectEvents(kTrial)[0].count, 5);
+  EXPECT_EQ(ledger->CollectEvents(kOther)[0].count, 2);
 }
 
 TEST_F(PrivacyLedgerTest, ImpossibleSettlementsAreRefused) {
