@@ -1,5 +1,6 @@
 set(RETORT_TRAINING_SOURCES
   training/evaluation.cc
+  training/frechet.cc
   training/learner.cc
   training/per_sample_gradients.cc
   training/poisson_sample.cc
