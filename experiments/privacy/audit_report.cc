@@ -18,6 +18,7 @@ json Maybe(const std::optional<double>& value) { return value ? NumberToJson(*va
 json FindingJson(const AuditFinding& finding) {
   json out;
   out["kind"] = AuditKindName(finding.kind);
+  if (!finding.attack.empty()) out["attack"] = finding.attack;
   out["subject"] = finding.subject;
   out["ran"] = finding.ran;
   out["claim"] = finding.claim ? json::parse(EncodeClaim(*finding.claim)) : json();
@@ -56,6 +57,12 @@ Result<AuditFinding> DecodeFinding(const json& object) {
   const std::optional<AuditKind> kind = FindAuditKind(fields.String("kind"));
   if (!kind) fields.Fail("kind", "the name of an audit");
   finding.kind = kind.value_or(AuditKind::release_step);
+  if (fields.Has("attack")) {
+    finding.attack = fields.String("attack");
+    if (!FindInversionAttack(finding.attack)) fields.Fail("attack", "the name of an attack");
+  } else if (finding.kind == AuditKind::inversion) {  // from before there were others
+    finding.attack = InversionAttackName(InversionAttack::fredrikson);
+  }
   finding.subject = fields.String("subject");
   finding.ran = fields.Flag("ran");
   finding.confidence = fields.Number("confidence");
@@ -89,6 +96,26 @@ std::optional<AuditKind> FindAuditKind(std::string_view name) {
   for (std::size_t i = 0; i < AuditKindNames().size(); ++i)
     if (AuditKindNames()[i] == name) return static_cast<AuditKind>(i);
   return std::nullopt;
+}
+
+const std::vector<std::string>& InversionAttackNames() {
+  static const std::vector<std::string> names = {"fredrikson", "gmi", "plg-mi"};
+  return names;
+}
+
+std::string_view InversionAttackName(InversionAttack attack) {
+  return InversionAttackNames().at(static_cast<std::size_t>(attack));
+}
+
+std::optional<InversionAttack> FindInversionAttack(std::string_view name) {
+  for (std::size_t i = 0; i < InversionAttackNames().size(); ++i)
+    if (InversionAttackNames()[i] == name) return static_cast<InversionAttack>(i);
+  return std::nullopt;
+}
+
+std::string FormatAuditName(const AuditFinding& finding) {
+  const std::string kind(AuditKindName(finding.kind));
+  return finding.attack.empty() ? kind : kind + "/" + finding.attack;
 }
 
 std::string FindContradiction(const AuditFinding& finding) {
@@ -156,6 +183,10 @@ std::string EncodeAuditOrder(const AuditOrder& order) {
   json["samples"] = order.samples;
   json["canaries"] = order.canaries;
   json["shadows"] = order.shadows;
+  json["attacks"] = nlohmann::json::array();
+  for (const InversionAttack attack : order.attacks) json["attacks"].push_back(InversionAttackName(attack));
+  json["gan_steps"] = order.gan_steps;
+  json["latent_steps"] = order.latent_steps;
   for (const auto& [key, claims] :
        {std::pair{"claims", &order.claims}, std::pair{"alarm_claims", &order.alarm_claims}}) {
     json[key] = nlohmann::json::array();
@@ -178,10 +209,17 @@ Result<AuditOrder> DecodeAuditOrder(const std::string& json) {
     if (!kind) fields.Fail("kinds", "names of audits");
     order.kinds.push_back(kind.value_or(AuditKind::release_step));
   }
+  order.attacks.clear();
+  for (const std::string& name : fields.Strings("attacks")) {
+    const std::optional<InversionAttack> attack = FindInversionAttack(name);
+    if (!attack) fields.Fail("attacks", "names of attacks");
+    order.attacks.push_back(attack.value_or(InversionAttack::fredrikson));
+  }
   order.confidence = fields.Number("confidence");
   if (!(order.confidence > 0 && order.confidence < 1)) fields.Fail("confidence", "a number between 0 and 1");
   for (const auto& [key, count] : {std::pair{"samples", &order.samples}, std::pair{"canaries", &order.canaries},
-                                   std::pair{"shadows", &order.shadows}}) {
+                                   std::pair{"shadows", &order.shadows}, std::pair{"gan_steps", &order.gan_steps},
+                                   std::pair{"latent_steps", &order.latent_steps}}) {
     *count = fields.Integer(key);
     if (*count < 0) fields.Fail(key, "a count");
   }

@@ -25,8 +25,17 @@ enum class AuditKind : std::uint8_t { release_step, transcript, canary, membersh
 [[nodiscard]] std::string_view AuditKindName(AuditKind kind);
 [[nodiscard]] std::optional<AuditKind> FindAuditKind(std::string_view name);
 
+// Attacks of the audit "inversion".
+enum class InversionAttack : std::uint8_t { fredrikson, gmi, plg_mi };
+
+// "fredrikson", "gmi", "plg-mi", in this order.
+[[nodiscard]] const std::vector<std::string>& InversionAttackNames();
+[[nodiscard]] std::string_view InversionAttackName(InversionAttack attack);
+[[nodiscard]] std::optional<InversionAttack> FindInversionAttack(std::string_view name);
+
 struct AuditFinding {
   AuditKind kind = AuditKind::release_step;
+  std::string attack;   // of an inversion: the name of an InversionAttack; empty for other kinds
   std::string subject;  // what was attacked, how, with how many samples
   bool ran = true;      // false: it does not apply, or could not be done; `note` says why
   // Status audited, `lower` at `confidence`; nothing where the attack bounds no epsilon.
@@ -46,6 +55,8 @@ struct AuditFinding {
 
 // What disagrees, as a sentence, when a lower bound lies above a proven one; else empty.
 [[nodiscard]] std::string FindContradiction(const AuditFinding& finding);
+// "membership", or with its attack "inversion/gmi".
+[[nodiscard]] std::string FormatAuditName(const AuditFinding& finding);
 // "no leak detected at this power", the leak in a sentence, or why it did not run.
 [[nodiscard]] std::string FormatVerdict(const AuditFinding& finding);
 
@@ -72,13 +83,15 @@ struct AuditOrder {
   std::string attempt_file;  // absolute path of the trial's attempt.h5
   std::string teacher_file;  // absolute path of its teacher's, or empty
   std::string device = "cpu";
-  std::vector<AuditKind> kinds;     // in the order in which they are done
-  double confidence = 0.95;         // in (0, 1): of the bounds that are printed
-  std::int64_t samples = 0;         // of a release step, under each neighbour; 0 = by the mechanism
-  std::int64_t canaries = 0;        // 0 = an eighth of the private examples, at most 1000
-  std::int64_t shadows = 0;         // networks trained for LiRA; 0 = none
-  std::vector<Claim> claims;        // of the trial's row
-  std::vector<Claim> alarm_claims;  // the same at kAlarmDelta
+  std::vector<AuditKind> kinds;  // in the order in which they are done
+  double confidence = 0.95;      // in (0, 1): of the bounds that are printed
+  std::int64_t samples = 0;      // of a release step, under each neighbour; 0 = by the mechanism
+  std::int64_t canaries = 0;     // 0 = an eighth of the private examples, at most 1000
+  std::int64_t shadows = 0;      // networks trained for LiRA; 0 = none
+  std::vector<InversionAttack> attacks = {InversionAttack::fredrikson};  // in the order in which they are done
+  std::int64_t gan_steps = 0, latent_steps = 0;  // of the attacker's GAN, and in its latent space; 0 = by the attack
+  std::vector<Claim> claims;                     // of the trial's row
+  std::vector<Claim> alarm_claims;               // the same at kAlarmDelta
 };
 
 // One JSON object; round-trips exactly.

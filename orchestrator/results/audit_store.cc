@@ -76,10 +76,10 @@ std::string MarkOf(const std::string& results) { return results + "/audited"; }
 
 bool Refutes(const privacy::AuditFinding& finding) { return !privacy::FindContradiction(finding).empty(); }
 
-// By one of its kind; what refutes only by what refutes as well, since a weaker attack takes nothing back.
+// By one of its kind and attack; what refutes only by what refutes as well, since a weaker attack takes nothing back.
 bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::AuditFinding>& by) {
   return std::any_of(by.begin(), by.end(), [&old](const privacy::AuditFinding& finding) {
-    return finding.kind == old.kind && (!Refutes(old) || Refutes(finding));
+    return finding.kind == old.kind && finding.attack == old.attack && (!Refutes(old) || Refutes(finding));
   });
 }
 

@@ -87,8 +87,8 @@ class StoredAudits {
 // Whether StoreAudit would take the trial's findings: not beside a report that cannot be read, whose findings would be
 // lost. Error: as StoredAudits::Beside, with the remedy.
 [[nodiscard]] Status MayStoreAudit(storage::Env& env, const std::string& results, const TrialView& trial);
-// By rename. New findings take the place of earlier ones of the same kinds, but no refutation is taken back by an
-// attack that refutes nothing: the result must be made anew. What refutes is noted in the results root and in the
+// By rename. New findings take the place of earlier ones of the same kinds and attacks, but no refutation is taken back
+// by an attack that refutes nothing: the result must be made anew. What refutes is noted in the results root and in the
 // folder before. The trial has a row. Returns what is stored now. Error: as MayStoreAudit; environment.
 [[nodiscard]] Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial,

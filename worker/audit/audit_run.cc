@@ -105,8 +105,11 @@ Status RunOne(AuditKind kind, const AuditedTrial& trial, const AuditProgress& pr
       findings.insert(findings.end(), found.begin(), found.end());
       return {};
     }
-    case AuditKind::inversion:
-      return Append(AuditInversion(trial, progress), findings);
+    case AuditKind::inversion: {
+      RETORT_ASSIGN_OR_RETURN(const std::vector<AuditFinding> found, AuditInversions(trial, progress));
+      findings.insert(findings.end(), found.begin(), found.end());
+      return {};
+    }
   }
   return {};
 }

@@ -19,12 +19,14 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "experiments/methods/methods.h"
 #include "experiments/methods/presets.h"
 #include "experiments/methods/spec_keys.h"
 #include "worker/audit/audited_trial.h"
+#include "worker/audit/generative_inversion.h"
 #include "worker/audit/retraining.h"
 #include "worker/data/dataset.h"
 #include "worker/models/model_registry.h"
@@ -35,6 +37,8 @@ namespace retort::worker::audit {
 namespace {
 
 constexpr std::int64_t kMinEpochs = 5, kMinSteps = 500, kBatch = 64;
+
+}  // namespace
 
 TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples) {
   TrialSpec spec;
@@ -51,8 +55,6 @@ TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples) {
   spec.epochs = std::max(kMinEpochs, (kMinSteps + steps_an_epoch - 1) / steps_an_epoch);
   return spec;
 }
-
-}  // namespace
 
 double InceptionScore(const at::Tensor& probabilities) {
   const at::Tensor p = probabilities.to(at::kDouble), mean = p.mean(0, true);
@@ -112,7 +114,8 @@ at::Tensor Strip(const at::Tensor& normalised, const PixelScale& scale) {
   return ToBytes(normalised, scale).permute({2, 0, 3, 1}).contiguous().cpu();
 }
 
-Status WritePictures(const AuditedTrial& trial, const at::Tensor& inverted, const at::Tensor& means) {
+Status WritePictures(const AuditedTrial& trial, const std::string& attack, const at::Tensor& inverted,
+                     const at::Tensor& means) {
   const std::int64_t channels = inverted.size(1);
   if (channels != 1 && channels != 3) return {};
   const std::filesystem::path folder = std::filesystem::path(trial.order.attempt_file).parent_path().parent_path();
@@ -121,8 +124,8 @@ Status WritePictures(const AuditedTrial& trial, const at::Tensor& inverted, cons
   text += std::to_string(inverted.size(0) * inverted.size(3)) + " " + std::to_string(2 * inverted.size(2)) + "\n255\n";
   const auto* bytes = static_cast<const char*>(pixels.const_data_ptr());
   text.append(bytes, pixels.nbytes());
-  return trial.env->WriteFileAtomically(
-      (folder / (channels == 1 ? "audit-inversion.pgm" : "audit-inversion.ppm")).string(), text);
+  return trial.env->WriteFileAtomically((folder / InvertedPicturesName(attack, trial.inputs.data.shape)).string(),
+                                        text);
 }
 
 double ComputeInceptionScore(const Network& judge, const at::Tensor& pictures) {
@@ -159,9 +162,19 @@ at::Tensor InvertClasses(const Network& network, std::int64_t classes, const Pix
   return pictures;
 }
 
-Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const AuditProgress& progress) {
-  constexpr privacy::AuditKind kKind = privacy::AuditKind::inversion;
-  if (const std::string why = WhyNoFinalNetwork(trial); !why.empty()) return SkippedFinding(kKind, trial, why);
+std::string InvertedPicturesName(const std::string& attack, const ImageShape& shape) {
+  const std::string name = attack == privacy::InversionAttackName(privacy::InversionAttack::fredrikson)
+                               ? "audit-inversion"
+                               : "audit-" + attack;
+  return name + (shape.channels == 1 ? ".pgm" : ".ppm");
+}
+
+Status WriteInvertedPictures(const AuditedTrial& trial, const std::string& attack, const at::Tensor& pictures) {
+  return WritePictures(trial, attack, pictures, ClassMeans(trial.inputs.data.train, trial.inputs.data.classes));
+}
+
+Result<privacy::AuditFinding> AuditFredrikson(const AuditedTrial& trial, const InversionJudge& judge,
+                                              const AuditProgress& progress) {
   progress("inversion", 0, 1);
   const Dataset& data = trial.inputs.data;
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
@@ -172,22 +185,54 @@ Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const Au
   const at::Tensor control = InvertClasses(*untrained, data.classes, data.scale);
   const std::int64_t examples = std::min(data.train.size(), data.test.size());
   const at::Tensor means = ClassMeans(data.train, data.classes);
-  RETORT_RETURN_IF_ERROR(WritePictures(trial, pictures, means));
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> judge, TrainScoringNetwork(trial, progress));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> scorer, TrainScoringNetwork(trial, progress));
+  const at::Tensor labels = at::arange(data.classes, data.train.labels.options());
+  const InversionScores scores = ScorePictures(judge, pictures, labels);
   privacy::AuditFinding finding;
-  finding.kind = kKind;
+  finding.kind = privacy::AuditKind::inversion;
+  finding.attack = privacy::InversionAttackName(privacy::InversionAttack::fredrikson);
+  RETORT_RETURN_IF_ERROR(WritePictures(trial, finding.attack, pictures, means));
   finding.subject = "one picture a class by " + std::to_string(kSteps) + " steps of gradient ascent, against " +
                     std::to_string(examples) + " private and as many test examples";
   finding.confidence = trial.order.confidence;
-  finding.figures = {{"confidence", MeanConfidence(*network, pictures)},
+  finding.figures = {{"attack_accuracy", scores.accuracy},
+                     {"attack_top5", scores.top5},
+                     {"attack_accuracy_untrained", ScorePictures(judge, control, labels).accuracy},
+                     {"frechet_distance", scores.frechet},
+                     {"knn_distance", scores.distance},
+                     {"confidence", MeanConfidence(*network, pictures)},
                      {"correlation_with_class_mean", Correlation(pictures, means)},
                      {"correlation_untrained", Correlation(control, means)},
-                     {"inception_score", ComputeInceptionScore(*judge, pictures)},
-                     {"inception_score_untrained", ComputeInceptionScore(*judge, control)},
+                     {"inception_score", ComputeInceptionScore(*scorer, pictures)},
+                     {"inception_score_untrained", ComputeInceptionScore(*scorer, control)},
                      {"nearest_private_rms", Nearest(pictures, data.train.First(examples))},
                      {"nearest_test_rms", Nearest(pictures, data.test.First(examples))}};
-  finding.note = "the pictures are in audit-inversion.pgm beside the attempts, above the means of the private examples";
+  finding.note = "the pictures are in " + InvertedPicturesName(finding.attack, data.shape) +
+                 " beside the attempts, above the means of the private examples; the judge of attack_accuracy is " +
+                 judge.name;
   return finding;
+}
+
+Result<std::vector<privacy::AuditFinding>> AuditInversions(const AuditedTrial& trial, const AuditProgress& progress) {
+  using privacy::InversionAttack;
+  constexpr privacy::AuditKind kKind = privacy::AuditKind::inversion;
+  std::vector<privacy::AuditFinding> findings;
+  if (const std::string why = WhyNoFinalNetwork(trial); !why.empty()) {
+    for (const InversionAttack attack : trial.order.attacks) {
+      findings.push_back(SkippedFinding(kKind, trial, why));
+      findings.back().attack = privacy::InversionAttackName(attack);
+    }
+    return findings;
+  }
+  RETORT_ASSIGN_OR_RETURN(const InversionJudge judge, TrainInversionJudge(trial, progress));
+  for (const InversionAttack attack : trial.order.attacks) {
+    RETORT_ASSIGN_OR_RETURN(privacy::AuditFinding finding,
+                            attack == InversionAttack::fredrikson
+                                ? AuditFredrikson(trial, judge, progress)
+                                : AuditGenerativeInversion(trial, attack, judge, progress));
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 }  // namespace retort::worker::audit

@@ -1,15 +1,19 @@
-// Model inversion (Fredrikson, Jha and Ristenpart 2015): pictures of each class recovered from a network.
+// Model inversion (Fredrikson, Jha and Ristenpart 2015): pictures of each class recovered from a network. And what all
+// attacks of this kind share.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "experiments/base/status.h"
 #include "experiments/privacy/audit_report.h"
 #include "worker/audit/audit_run.h"
 #include "worker/audit/audited_trial.h"
+#include "worker/audit/inversion_judge.h"
 #include "worker/data/dataset.h"
 #include "worker/models/network.h"
 
@@ -22,18 +26,35 @@ namespace retort::worker::audit {
 // or f64 [pictures, classes], rows that add up to 1; at least one picture.
 [[nodiscard]] double InceptionScore(const at::Tensor& probabilities);
 
+// A trial that trains the audited one's network on so many examples, without noise and for a few hundred steps at
+// least.
+[[nodiscard]] TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples);
+
 // Trains the network that scores pictures: the trial's own, without noise, on the test examples alone, so that it knows
 // the classes and no private example. Error: that of its training, and usage without test examples.
 [[nodiscard]] Result<std::unique_ptr<Network>> TrainScoringNetwork(const AuditedTrial& trial,
                                                                    const AuditProgress& progress);
 
+// Every inversion that the order asks for, in its order, all scored by one judge. Findings that did not run say why.
+// Error: that of training the judge, reading the trial's network or writing pictures.
+[[nodiscard]] Result<std::vector<privacy::AuditFinding>> AuditInversions(const AuditedTrial& trial,
+                                                                         const AuditProgress& progress);
+
 // One picture a class, found by gradient ascent on the network's confidence, and how much they resemble the
 // private examples: beside pictures from an untrained network of the same shape, and beside test examples,
-// since a picture that is as near to those says nothing about who was in the training set; and their
-// Inception score by a network trained on the test examples. Figures and no bound. The pictures go to
+// since a picture that is as near to those says nothing about who was in the training set; their Inception score by a
+// network trained on the test examples, and the judge's scores. Figures and no bound. The pictures go to
 // audit-inversion.pgm (.ppm of three channels) in the trial's folder: a row of networks' pictures above a
 // row of class means of the private examples.
-[[nodiscard]] Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const AuditProgress& progress);
+[[nodiscard]] Result<privacy::AuditFinding> AuditFredrikson(const AuditedTrial& trial, const InversionJudge& judge,
+                                                            const AuditProgress& progress);
+
+// "audit-gmi.pgm"; "audit-inversion.pgm" for fredrikson; ".ppm" where pictures have colours.
+[[nodiscard]] std::string InvertedPicturesName(const std::string& attack, const ImageShape& shape);
+// Writes pictures [classes, channels, height, width], class by class, above the means of the private examples: to that
+// name in the trial's folder. Does nothing where pictures have neither one nor three channels. Error: that of writing.
+[[nodiscard]] Status WriteInvertedPictures(const AuditedTrial& trial, const std::string& attack,
+                                           const at::Tensor& pictures);
 
 // Pictures [classes, channels, height, width] f32, normalised as the data, that `network` is surest of. The
 // same every time.

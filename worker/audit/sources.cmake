@@ -1,7 +1,11 @@
 set(RETORT_AUDIT_SOURCES
+  audit/attack_gan.cc
+  audit/attack_networks.cc
   audit/audit_run.cc
   audit/audited_trial.cc
+  audit/generative_inversion.cc
   audit/inversion.cc
+  audit/inversion_judge.cc
   audit/membership.cc
   audit/release_step.cc
   audit/retraining.cc

@@ -12,6 +12,13 @@ std::vector<at::Tensor> VectorJacobian(const std::vector<at::Tensor>& outputs, c
                                /*allow_unused=*/true);
 }
 
+std::vector<at::Tensor> DifferentiableJacobian(const std::vector<at::Tensor>& outputs,
+                                               const std::vector<at::Tensor>& seeds,
+                                               const std::vector<at::Tensor>& inputs) {
+  return torch::autograd::grad(outputs, inputs, seeds, /*retain_graph=*/true, /*create_graph=*/true,
+                               /*allow_unused=*/true);
+}
+
 namespace {
 
 // Hooks on leaves, taken off again whatever happens.

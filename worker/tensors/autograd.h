@@ -15,7 +15,12 @@ namespace retort::worker {
                                                      const std::vector<at::Tensor>& seeds,
                                                      const std::vector<at::Tensor>& inputs);
 
-// The same for leaves, handing each product to `ready` (index into `leaves`, gradient) as soon as it is known,
+// The same, as a part of the graph, which is kept: what is computed from the products can be differentiated in turn.
+[[nodiscard]] std::vector<at::Tensor> DifferentiableJacobian(const std::vector<at::Tensor>& outputs,
+                                                             const std::vector<at::Tensor>& seeds,
+                                                             const std::vector<at::Tensor>& inputs);
+
+// As VectorJacobian, for leaves, handing each product to `ready` (index into `leaves`, gradient) as soon as it is known,
 // while the rest is still computed, in an order that the graph alone decides. Leaves that the outputs do not
 // reach are not handed over.
 void VectorJacobian(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,

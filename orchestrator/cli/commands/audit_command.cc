@@ -54,6 +54,28 @@ std::vector<AuditKind> ReadKinds(const CommandLine& line) {
   return {kinds.begin(), kinds.end()};
 }
 
+std::vector<privacy::InversionAttack> ReadAttacks(const CommandLine& line) {
+  std::set<privacy::InversionAttack> attacks;
+  for (const std::string& name : line.audit.attacks)
+    if (const auto attack = privacy::FindInversionAttack(name)) attacks.insert(*attack);
+  if (attacks.empty()) attacks = {privacy::InversionAttack::fredrikson};
+  return {attacks.begin(), attacks.end()};
+}
+
+// Options of an audit that is not asked for would be ignored unseen.
+Status CheckAttackOptions(const CommandLine& line) {
+  const AuditArguments& audit = line.audit;
+  if (audit.attacks.empty() && audit.gan_steps == 0 && audit.latent_steps == 0) return {};
+  const std::vector<AuditKind> kinds = ReadKinds(line);
+  if (std::find(kinds.begin(), kinds.end(), AuditKind::inversion) == kinds.end())
+    return UsageError("--attack, --gan-steps and --latent-steps go with --kind inversion.");
+  const std::vector<privacy::InversionAttack> attacks = ReadAttacks(line);
+  const bool generative = attacks != std::vector{privacy::InversionAttack::fredrikson};
+  if (!generative && (audit.gan_steps > 0 || audit.latent_steps > 0))
+    return UsageError("--gan-steps and --latent-steps go with --attack gmi or --attack plg-mi.");
+  return {};
+}
+
 bool NamesSweep(const Invocation& call) {
   const std::string& word = call.line.audit.target;
   return word.ends_with(".toml") || (word.find('/') != std::string::npos && storage::MayExist(call.env, word));
@@ -158,6 +180,9 @@ privacy::AuditOrder OrderFor(const CommandLine& line, const ResultsView& view, c
   order.samples = line.audit.samples;
   order.canaries = line.audit.canaries;
   order.shadows = line.audit.shadows;
+  order.attacks = ReadAttacks(line);
+  order.gan_steps = line.audit.gan_steps;
+  order.latent_steps = line.audit.latent_steps;
   order.claims = trial.row->claims;
   PrivacyCharges charges;
   charges.Load(view.ledger);
@@ -228,9 +253,22 @@ void AddAudit(CLI::App& app, CommandLine& line, RawWords& words) {
       ->check(CLI::Range(10, 1'000'000));
   audit->add_option("--shadows", line.audit.shadows, "Networks to train for LiRA (default none)")
       ->check(CLI::Range(2, 4096));
+  audit
+      ->add_option("--attack", line.audit.attacks,
+                   "Of --kind inversion: fredrikson (the default), gmi or plg-mi, which train a GAN on the public "
+                   "pictures first; may be repeated")
+      ->take_all()
+      ->check(CLI::IsMember(privacy::InversionAttackNames()));
+  audit->add_option("--gan-steps", line.audit.gan_steps, "Steps of the attacker's GAN (default 1000)")
+      ->check(CLI::Range(1, 10'000'000));
+  audit
+      ->add_option("--latent-steps", line.audit.latent_steps,
+                   "Steps of each search in its latent space (default 1500 for gmi, 600 for plg-mi)")
+      ->check(CLI::Range(1, 10'000'000));
 }
 
 int AuditCommand(const Invocation& call) {
+  if (const Status options = CheckAttackOptions(call.line); !options.ok()) return call.console.Fail(options);
   Audited audited;
   if (const std::optional<int> code = FindAudited(call, audited)) return *code;
   const storage::UmaskScope modes(ChooseUmask(call, audited.view.directory));

@@ -69,6 +69,8 @@ struct AuditArguments {
   std::vector<std::string> kinds;  // names of audits, or "all"; empty = release-step, membership, transcript
   double confidence = 0.95;        // of the bounds that are printed
   std::int64_t samples = 0, canaries = 0, shadows = 0;  // 0 = the default
+  std::vector<std::string> attacks;                     // of an inversion; empty = fredrikson
+  std::int64_t gan_steps = 0, latent_steps = 0;         // 0 = the default
 };
 
 struct ExportArguments {

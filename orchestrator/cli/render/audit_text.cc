@@ -63,7 +63,7 @@ void AddLine(const std::string& line, std::size_t width, std::string& out) {
 std::string FindingsText(const privacy::AuditReport& report, std::size_t width) {
   std::string out;
   for (const AuditFinding& finding : report.findings) {
-    const std::string head = fmt::format("{}: {}", privacy::AuditKindName(finding.kind),
+    const std::string head = fmt::format("{}: {}", privacy::FormatAuditName(finding),
                                          finding.ran ? finding.subject : privacy::FormatVerdict(finding));
     out += "  " + Wrap(head, width - 2, 4) + "\n";
     if (!finding.ran) continue;
