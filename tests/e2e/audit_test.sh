@@ -44,6 +44,22 @@ expect_out '"ran": false'
 expect_file "$(echo r/trials/dpsgd-digits-s0-*/audit-inversion.pgm)"
 expect_out '"contradictions": []'
 
+case_name="inversion by a GAN stands beside Fredrikson's"
+run "$retort" audit dpsgd-digits-s0 --kind inversion --attack gmi --gan-steps 2 --latent-steps 2 --results r
+expect_code 0
+expect_out "inversion/gmi: 5 pictures a class by 2 steps in the latent space of a GAN"
+expect_out "inversion/fredrikson: one picture a class"
+expect_out "attack_accuracy_untrained"
+expect_file "$(echo r/trials/dpsgd-digits-s0-*/audit-gmi.pgm)"
+
+case_name="options of an attack that is not asked for"
+run "$retort" audit dpsgd-digits-s0 --attack gmi --results r
+expect_code 2
+expect_err "go with --kind inversion"
+run "$retort" audit dpsgd-digits-s0 --kind inversion --gan-steps 5 --results r
+expect_code 2
+expect_err "go with --attack gmi"
+
 case_name="what was found is kept and shown, and is no damage"
 ls r/trials/dpsgd-digits-s0-*/audit.json >.list || complain "no audit.json"
 run "$retort" show dpsgd-digits-s0 --results r

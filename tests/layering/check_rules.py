@@ -79,7 +79,8 @@ MAY_INCLUDE = {
     "worker/run": WORKER_BASE | {"worker/sleep", "worker/methods", "worker/training", "worker/release", "worker/data",
                                  "worker/models", "worker/gang", "worker/devices"},
     "worker/audit": WORKER_BASE | {"worker/run", "worker/sleep", "worker/methods", "worker/training", "worker/release",
-                                   "worker/data", "worker/models", "worker/gang", "worker/noise", "worker/devices"},
+                                   "worker/data", "worker/models", "worker/gang", "worker/noise", "worker/devices",
+                                   "worker/optim"},
 }
 
 # What an include line must not name, and the only files (path patterns) that may: None = nobody.

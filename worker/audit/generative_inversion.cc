@@ -39,13 +39,24 @@ constexpr std::int64_t kManyClasses = 100;  // are sought once each
 // The loss of each picture, f32 [rows], part of the graph.
 using RowLoss = std::function<at::Tensor(const at::Tensor& pictures, const at::Tensor& labels)>;
 
-// Gradient of the summed loss by the latents; zero where it is not finite.
+// Rows of a pass with a graph.
+std::int64_t MaxRowsWithGraph(const Network& target) {
+  return std::max<std::int64_t>(1, MaxRowsPerPass(target.input()) / 2);
+}
+
+// Gradients of each picture's loss by its own latent; zero where they are not finite.
 at::Tensor DifferentiateByLatents(const AttackGenerator& generator, const at::Tensor& latents, const at::Tensor& labels,
-                                  bool told, const RowLoss& loss) {
+                                  const at::Tensor& told, const RowLoss& loss, std::int64_t rows_at_once) {
   const at::AutoGradMode graph(true);
-  at::Tensor leaf = latents.detach().requires_grad_();
-  const at::Tensor value = loss(generator.Forward(leaf, told ? labels : at::zeros_like(labels)), labels).sum();
-  return at::nan_to_num(VectorJacobian({value}, {at::ones_like(value)}, {leaf}).at(0), 0, 0, 0);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < latents.size(0); first += rows_at_once) {
+    const std::int64_t rows = std::min(rows_at_once, latents.size(0) - first);
+    at::Tensor leaf = latents.narrow(0, first, rows).detach().requires_grad_();
+    const at::Tensor pictures = generator.Forward(leaf, told.narrow(0, first, rows));
+    const at::Tensor value = loss(pictures, labels.narrow(0, first, rows)).sum();
+    parts.push_back(at::nan_to_num(VectorJacobian({value}, {at::ones_like(value)}, {leaf}).at(0), 0, 0, 0));
+  }
+  return at::cat(parts);
 }
 
 // Nesterov's momentum, as the authors write it; the loss is the mean over the pictures sought together.
@@ -80,20 +91,21 @@ RecoveredPictures Search(const Network& target, const AttackGan& gan, const Gene
                          const RowLoss& loss, const AttackProgress& step) {
   const at::Device device = target.parameters().flat().device();
   const at::Tensor labels = at::arange(target.classes(), at::device(device).dtype(at::kLong));
-  const std::int64_t steps = settings.restarts * settings.latent_steps;
+  const at::Tensor to_generator = told ? labels : at::zeros_like(labels);
+  const std::int64_t steps = settings.restarts * settings.latent_steps, rows = MaxRowsWithGraph(target);
   std::vector<at::Tensor> pictures;
   for (std::int64_t restart = 0; restart < settings.restarts; ++restart) {
     const RngStream stream(settings.seed, Purpose::latents, static_cast<std::uint64_t>(restart));
     at::Tensor latents = NormalRows(labels.size(0), gan.generator->latent(), stream).to(device);
     Descent descent(latents);
     for (std::int64_t n = 0; n < settings.latent_steps; ++n) {
-      const at::Tensor gradient = DifferentiateByLatents(*gan.generator, latents, labels, told, loss);
+      const at::Tensor gradient = DifferentiateByLatents(*gan.generator, latents, labels, to_generator, loss, rows);
       const at::NoGradGuard no_grad;
       descent.Step(latents, gradient);
       step(restart * settings.latent_steps + n + 1, steps);
     }
     const at::NoGradGuard no_grad;
-    pictures.push_back(gan.generator->Forward(latents, told ? labels : at::zeros_like(labels)));
+    pictures.push_back(gan.generator->Forward(latents, to_generator));
   }
   return {at::cat(pictures), labels.repeat({settings.restarts})};
 }
@@ -116,12 +128,12 @@ Examples SelectPseudoLabelled(const Network& target, const Examples& pictures) {
   const std::int64_t rows = MaxRowsPerPass(target.input()), classes = target.classes();
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < pictures.size(); first += rows)
-    parts.push_back(target.Forward(pictures.Range(first, std::min(rows, pictures.size() - first))).logits.softmax(1));
+    parts.push_back(target.Forward(pictures.Range(first, std::min(rows, pictures.size() - first))).logits);
   const std::int64_t each = std::max<std::int64_t>(1, pictures.size() / classes);
-  const at::Tensor surest = at::argsort(at::cat(parts), /*stable=*/true, /*dim=*/0, /*descending=*/true);
-  const at::Tensor places = surest.narrow(0, 0, each).t().contiguous().view({-1});  // class by class
+  const at::Tensor sure = at::cat(parts).softmax(1);
+  const at::Tensor surest = at::argsort(sure, /*stable=*/true, /*dim=*/0, /*descending=*/true).narrow(0, 0, each);
   const at::Tensor labels = at::arange(classes, pictures.labels.options()).repeat_interleave(each);
-  return pictures.Rows(places).Relabelled(labels);
+  return pictures.Rows(surest.t().contiguous().view({-1})).Relabelled(labels);  // class by class
 }
 
 at::Tensor ComputeMargin(const at::Tensor& logits, const at::Tensor& labels) {
@@ -231,8 +243,11 @@ struct SurestPictures {
 
 SurestPictures FindSurest(const Network& network, const RecoveredPictures& recovered, std::int64_t restarts) {
   const at::NoGradGuard no_grad;
-  const at::Tensor sure =
-      network.Forward(recovered.pictures).logits.softmax(1).gather(1, recovered.labels.unsqueeze(1)).squeeze(1);
+  const std::int64_t rows = MaxRowsPerPass(network.input()), all = recovered.pictures.size(0);
+  std::vector<at::Tensor> logits;
+  for (std::int64_t first = 0; first < all; first += rows)
+    logits.push_back(network.Forward(recovered.pictures.narrow(0, first, std::min(rows, all - first))).logits);
+  const at::Tensor sure = at::cat(logits).softmax(1).gather(1, recovered.labels.unsqueeze(1)).squeeze(1);
   const std::int64_t classes = sure.size(0) / restarts;
   const at::Tensor place = at::nan_to_num(sure, 0).view({restarts, classes}).argmax(0);  // [classes]
   const at::Tensor labels = recovered.labels.narrow(0, 0, classes);

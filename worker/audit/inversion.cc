@@ -40,7 +40,7 @@ constexpr std::int64_t kMinEpochs = 5, kMinSteps = 500, kBatch = 64;
 
 }  // namespace
 
-TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples) {
+TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples, std::int64_t min_steps) {
   TrialSpec spec;
   spec.role = Role::teacher;
   spec.method = "plain";
@@ -52,7 +52,7 @@ TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples) {
   spec.threads = trial.threads;
   spec.batch = std::min(kBatch, examples);
   const std::int64_t steps_an_epoch = (examples + spec.batch - 1) / spec.batch;
-  spec.epochs = std::max(kMinEpochs, (kMinSteps + steps_an_epoch - 1) / steps_an_epoch);
+  spec.epochs = std::max(kMinEpochs, (min_steps + steps_an_epoch - 1) / steps_an_epoch);
   return spec;
 }
 
@@ -65,7 +65,7 @@ Result<std::unique_ptr<Network>> TrainScoringNetwork(const AuditedTrial& trial, 
   Dataset data = trial.inputs.data;
   if (data.test.size() == 0) return UsageError("Without test examples there is nothing that a judge could learn from.");
   data.train = data.test;
-  const TrialSpec spec = MakeScoringSpec(trial.inputs.spec, data.test.size());
+  const TrialSpec spec = MakeScoringSpec(trial.inputs.spec, data.test.size(), kMinSteps);
   return Retrain(spec, data, *trial.env, [&](std::int64_t done, std::int64_t of) { progress("inversion", done, of); });
 }
 

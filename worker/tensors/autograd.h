@@ -20,8 +20,8 @@ namespace retort::worker {
                                                              const std::vector<at::Tensor>& seeds,
                                                              const std::vector<at::Tensor>& inputs);
 
-// As VectorJacobian, for leaves, handing each product to `ready` (index into `leaves`, gradient) as soon as it is known,
-// while the rest is still computed, in an order that the graph alone decides. Leaves that the outputs do not
+// As VectorJacobian, for leaves, handing each product to `ready` (index into `leaves`, gradient) as soon as it is
+// known, while the rest is still computed, in an order that the graph alone decides. Leaves that the outputs do not
 // reach are not handed over.
 void VectorJacobian(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,
                     const std::vector<at::Tensor>& leaves,

@@ -42,6 +42,27 @@ TEST(AuditReport, RoundTripsExactly) {
   EXPECT_FALSE(report->findings[1].ran);
 }
 
+TEST(AuditReport, InversionHasTheNameOfItsAttack) {
+  AuditFinding finding;
+  finding.kind = AuditKind::inversion;
+  finding.attack = "gmi";
+  const std::string text = EncodeAuditReport({"1f3a", "beef", {finding}});
+  const Result<AuditReport> report = DecodeAuditReport(text);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(EncodeAuditReport(*report), text);
+  EXPECT_EQ(FormatAuditName(report->findings[0]), "inversion/gmi");
+  EXPECT_EQ(FormatAuditName(Finding()), "canary");
+  std::string other = text;
+  other.replace(other.find("\"gmi\""), 5, "\"psychic\"");
+  EXPECT_NE(DecodeAuditReport(other).status().message().find("attack"), std::string::npos);
+  // As it was written before there was a choice.
+  std::string older = text;
+  older.erase(older.find("\"attack\":\"gmi\","), 15);
+  const Result<AuditReport> old = DecodeAuditReport(older);
+  ASSERT_TRUE(old.ok()) << old.status().message();
+  EXPECT_EQ(old->findings[0].attack, "fredrikson");
+}
+
 TEST(AuditReport, DamageNamesTheField) {
   for (const auto& [from, to, name] :
        std::vector<std::array<std::string, 3>>{{"\"canary\"", "\"nonsense\"", "kind"},
@@ -66,6 +87,8 @@ TEST(AuditOrder, RoundTripsAndNamesWhatIsWrong) {
   order.spec = "{\"a\":1}";
   order.kinds = {AuditKind::membership, AuditKind::release_step};
   order.samples = 7;
+  order.attacks = {InversionAttack::plg_mi, InversionAttack::gmi};
+  order.gan_steps = 3;
   order.claims = {*Finding().claim};
   const std::string text = EncodeAuditOrder(order);
   const Result<AuditOrder> decoded = DecodeAuditOrder(text);
@@ -74,6 +97,8 @@ TEST(AuditOrder, RoundTripsAndNamesWhatIsWrong) {
   for (const auto& [from, to, name] :
        std::vector<std::array<std::string, 3>>{{"\"membership\"", "\"guess\"", "kinds"},
                                                {"\"samples\":7", "\"samples\":-7", "samples"},
+                                               {"\"plg-mi\"", "\"guess\"", "attacks"},
+                                               {"\"gan_steps\":3", "\"gan_steps\":-3", "gan_steps"},
                                                {"\"confidence\":0.95", "\"confidence\":1.5", "confidence"}}) {
     std::string wrong = text;
     const std::size_t at = wrong.find(from);

@@ -69,6 +69,19 @@ TEST_F(AuditStore, NewFindingsReplaceThoseOfTheirKindAndKeepTheRest) {
   EXPECT_EQ(privacy::EncodeAuditReport(**read), privacy::EncodeAuditReport(report));
 }
 
+TEST_F(AuditStore, InversionsByOtherAttacksStandSideBySide) {
+  const auto inversion = [](const std::string& attack, const std::string& subject) {
+    privacy::AuditFinding finding = Finding(AuditKind::inversion, subject);
+    finding.attack = attack;
+    return finding;
+  };
+  Store({inversion("fredrikson", "old"), inversion("gmi", "old")});
+  const privacy::AuditReport report = Store({inversion("gmi", "new")});
+  ASSERT_EQ(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[0].subject, "new");
+  EXPECT_EQ(report.findings[1].attack, "fredrikson");
+}
+
 TEST_F(AuditStore, ReportOfAnEarlierResultCountsForNothing) {
   Store({Finding(AuditKind::membership, "old")});
   trial_.row->row_digest = "f00d";

@@ -215,6 +215,49 @@ TEST_F(AuditRun, InversionDrawsWhatTheClassesLookLike) {
   EXPECT_EQ(picture->size(), 13U + 64 * 32);
 }
 
+TEST_F(AuditRun, InversionsThatAreAskedForShareOneJudge) {
+  privacy::AuditOrder order = OrderFor(trials_.Teacher("plain"), "plain", {AuditKind::inversion});
+  order.attacks = {privacy::InversionAttack::fredrikson, privacy::InversionAttack::gmi,
+                   privacy::InversionAttack::plg_mi};
+  order.gan_steps = order.latent_steps = 2;
+  const auto findings = Run(order);
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(privacy::FormatAuditName(findings[0]), "inversion/fredrikson");
+  EXPECT_EQ(privacy::FormatAuditName(findings[1]), "inversion/gmi");
+  EXPECT_EQ(privacy::FormatAuditName(findings[2]), "inversion/plg-mi");
+  for (const AuditFinding& finding : findings) {
+    EXPECT_TRUE(finding.ran) << finding.note;
+    EXPECT_EQ(finding.figures.at(0).first, "attack_accuracy");
+    EXPECT_FALSE(finding.claim.has_value());
+  }
+  EXPECT_NE(findings[1].subject.find("2 steps on 40 public pictures"), std::string::npos) << findings[1].subject;
+  EXPECT_NE(findings[1].subject.find("judged by bn-cnn"), std::string::npos) << findings[1].subject;
+  for (const char* name : {"audit-inversion.pgm", "audit-gmi.pgm", "audit-plg-mi.pgm"})
+    EXPECT_TRUE(std::filesystem::exists(trials_ / "trials/plain" / name)) << name;
+}
+
+TEST_F(AuditRun, AttackerWithoutPublicPicturesHasTestPictures) {
+  trials_.data()->split.public_range = {};
+  ASSERT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
+  privacy::AuditOrder order = OrderFor(trials_.Teacher("plain"), "plain", {AuditKind::inversion});
+  order.attacks = {privacy::InversionAttack::gmi};
+  order.gan_steps = order.latent_steps = 1;
+  const auto findings = Run(order);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_NE(findings[0].subject.find("20 test pictures, since the data set has no public split"), std::string::npos)
+      << findings[0].subject;
+}
+
+TEST_F(AuditRun, InversionOfWhatIsNotReleasedSaysWhy) {
+  privacy::AuditOrder order = OrderFor(trials_.Teacher("ensemble"), "shards", {AuditKind::inversion});
+  order.attacks = {privacy::InversionAttack::gmi, privacy::InversionAttack::plg_mi};
+  const auto findings = Run(order);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].attack, "gmi");
+  EXPECT_EQ(findings[1].attack, "plg-mi");
+  EXPECT_NE(findings[1].note.find("an ensemble is never released"), std::string::npos);
+}
+
 TEST(InceptionScore, CountsTheClassesThatAreShownForCertain) {
   EXPECT_NEAR(InceptionScore(at::eye(4)), 4, 1e-12);
   EXPECT_NEAR(InceptionScore(at::full({7, 4}, 0.25)), 1, 1e-12);
