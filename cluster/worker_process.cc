@@ -23,7 +23,7 @@
 namespace retort::cluster {
 namespace {
 
-std::string ErrnoText(int error) { return std::generic_category().message(error); }
+std::string FormatErrno(int error) { return std::generic_category().message(error); }
 
 // The C structures of posix_spawn, released with the scope.
 struct SpawnSetup {
@@ -136,7 +136,7 @@ std::string_view NameIn(std::string_view entry) { return entry.substr(0, entry.f
 
 Status CheckWorkerProgram(const std::string& program) {
   if (::access(program.c_str(), X_OK) == 0) return {};
-  return EnvironmentError("The worker program " + program + " cannot be run: " + ErrnoText(errno) +
+  return EnvironmentError("The worker program " + program + " cannot be run: " + FormatErrno(errno) +
                           ". Build the target retort-worker, or put the file there.");
 }
 
@@ -161,7 +161,7 @@ Result<WorkerProcess> WorkerProcess::Spawn(const WorkerCommand& command) {
   if (error != 0) {
     const std::string where = command.log_path.empty() ? "" : " (its log is " + command.log_path + ")";
     return EnvironmentError("The worker program " + command.program + where +
-                            " could not be started: " + ErrnoText(error) + ".");
+                            " could not be started: " + FormatErrno(error) + ".");
   }
   return WorkerProcess(pid, std::move(ours));
 }

@@ -12,7 +12,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr double kDelta = 1e-5;
+constexpr double kPaperDelta = 1e-5;
 constexpr const char* kGradientFormula = "2C²nBTλ/σ² + conv.";
 constexpr const char* kLabelFormula = "ε per label";
 
@@ -20,7 +20,7 @@ Claim Blank(Adjacency adjacency, Neighbour neighbour) {
   Claim claim;
   claim.adjacency = adjacency;
   claim.neighbour = neighbour;
-  claim.delta = kDelta;
+  claim.delta = kPaperDelta;
   switch (adjacency) {
     case Adjacency::example:
       claim.units = "one training example";
@@ -78,7 +78,7 @@ Claim Unbounded(Adjacency adjacency, std::string_view why) {
 // `shown` is the adjacency that the bound under `relation` implies.
 Claim Proven(const Relation& relation, const PrivacyEvent& event, Adjacency shown) {
   Claim claim = Blank(shown, relation.neighbour);
-  const Bound bound = ComputeRelationBound(relation, {event}, kDelta, &claim.assumptions);
+  const Bound bound = ComputeRelationBound(relation, {event}, kPaperDelta, &claim.assumptions);
   claim.epsilon = bound.epsilon;
   claim.accountant = bound.accountant;
   claim.reason = bound.reason;
@@ -104,7 +104,7 @@ PaperSetting Published() {
   PaperSetting setting;
   setting.sigma = 100;
   setting.norm_bound = 1e-3;
-  setting.delta = kDelta;
+  setting.delta = kPaperDelta;
   setting.classes = 10;
   setting.batch = 256;
   setting.steps = 200;
@@ -188,8 +188,8 @@ void AddRona(std::vector<PublishedSetting>& rows) {
   rows.push_back({"RONA as printed, noise on the loss",
                   kFormula,
                   "8.87 / 9.59",
-                  {Printed(RonaFormulaEpsilon(0.5, 2734, kDelta, 10), "paper:rona-thm2"),
-                   Printed(RonaFormulaEpsilon(0.5, 3200, kDelta, 10), "paper:rona-thm2")},
+                  {Printed(RonaFormulaEpsilon(0.5, 2734, kPaperDelta, 10), "paper:rona-thm2"),
+                   Printed(RonaFormulaEpsilon(0.5, 3200, kPaperDelta, 10), "paper:rona-thm2")},
                   {Unbounded(Adjacency::example, reason::kLossNoise)},
                   {Unbounded(Adjacency::answer, reason::kLossNoise)},
                   {}});

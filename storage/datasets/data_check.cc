@@ -108,7 +108,7 @@ std::vector<FoundFile> CompareKnownFiles(Env& env, std::string_view reader, cons
 
 namespace {
 
-constexpr std::size_t kMaxNamed = 1000;
+constexpr std::size_t kMaxReported = 1000;
 
 void CountClasses(const ExampleStore& store, DataReport& report) {
   report.class_counts.assign(static_cast<std::size_t>(store.classes()), 0);
@@ -125,7 +125,7 @@ void CheckImages(const ExampleStore& store, DataReport& report) {
     if (bytes.ok() && IsWideGrey(*bytes) && ClippedShare(store.Where(i), *bytes) > kClippedWarningShare) ++clipped;
     const Status whole = bytes.ok() ? CheckImageFile(store.Where(i), *bytes) : bytes.status();
     if (whole.ok()) continue;
-    if (report.damaged_in_all++ < kMaxNamed) report.damaged.push_back(whole.message());
+    if (report.damaged_in_all++ < kMaxReported) report.damaged.push_back(whole.message());
   }
   if (clipped > 0)
     report.warnings.push_back(std::to_string(clipped) +

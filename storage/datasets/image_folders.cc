@@ -18,7 +18,7 @@ namespace {
 // Known since the first release, in the order in which their examples follow one another; others come behind.
 constexpr std::array<std::string_view, 5> kPartNames = {"train", "val", "valid", "validation", "test"};
 constexpr std::array<std::string_view, 3> kParts = {"train", "validation", "test"};
-constexpr std::size_t kMaxNamed = 10;
+constexpr std::size_t kMaxNamesInText = 10;
 
 bool IsExact(std::string_view name) {
   return std::find(kPartNames.begin(), kPartNames.end(), name) != kPartNames.end();
@@ -45,8 +45,8 @@ bool LooksLikeNoClass(const std::string& name) {
 // "a, b, c, ..."
 std::string Listed(const std::vector<std::string>& names) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMaxNamed); ++i) text += (i > 0 ? ", " : "") + names[i];
-  return text + (names.size() > kMaxNamed ? ", ..." : "");
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNamesInText); ++i) text += (i > 0 ? ", " : "") + names[i];
+  return text + (names.size() > kMaxNamesInText ? ", ..." : "");
 }
 
 std::size_t CountImagesBelow(const FileTree& tree, const std::string& prefix) {

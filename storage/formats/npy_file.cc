@@ -115,7 +115,7 @@ constexpr std::array kTypes = {NamedType{"f4", DType::f32}, NamedType{"f8", DTyp
                                NamedType{"i8", DType::i64}, NamedType{"u1", DType::u8},  NamedType{"u4", DType::u32},
                                NamedType{"u8", DType::u64}, NamedType{"b1", DType::u8}};
 
-Status Damaged(const std::string& name, std::uint64_t offset, const std::string& what) {
+Status DamagedArray(const std::string& name, std::uint64_t offset, const std::string& what) {
   return DamageError(name + ": offset " + std::to_string(offset) + ": " + what);
 }
 
@@ -136,18 +136,18 @@ Result<DType> TypeOf(const std::string& name, const std::string& descr) {
 }
 
 Result<std::uint64_t> HeaderEnd(const std::string& name, std::string_view head, std::uint64_t& text) {
-  if (!head.starts_with(kMagic)) return Damaged(name, 0, "no NumPy array: it does not begin with \\x93NUMPY");
+  if (!head.starts_with(kMagic)) return DamagedArray(name, 0, "no NumPy array: it does not begin with \\x93NUMPY");
   ByteReader reader(head.substr(kMagic.size()));
   const std::uint8_t major = reader.U8(), minor = reader.U8();
   if (reader.ok() && (major < 1 || major > 3 || minor != 0))
     return Refused(name + ": offset 6: .npy version " + std::to_string(major) + "." + std::to_string(minor) +
                    " is not read; 1.0, 2.0 and 3.0 are");
   const std::uint64_t size = major == 1 ? reader.U16() : reader.U32();
-  if (!reader.ok()) return Damaged(name, head.size(), "the array's header is cut short");
+  if (!reader.ok()) return DamagedArray(name, head.size(), "the array's header is cut short");
   text = kMagic.size() + 2 + (major == 1 ? 2 : 4);
   if (size > kMaxNpyHeader - text)
     return Refused(name + ": offset 8: a header of " + std::to_string(size) + " bytes is beyond what is read");
-  if (size > head.size() - text) return Damaged(name, head.size(), "the array's header is cut short");
+  if (size > head.size() - text) return DamagedArray(name, head.size(), "the array's header is cut short");
   return text + size;
 }
 
@@ -168,9 +168,9 @@ TensorBlob BlobWith(const NpyHeader& header) {
 }
 
 Status LengthError(const std::string& name, const NpyHeader& header, std::uint64_t size) {
-  return Damaged(name, std::min(size, header.begin + header.bytes),
-                 "the array's elements need " + std::to_string(header.bytes) + " bytes, and there are " +
-                     std::to_string(size - std::min(size, header.begin)));
+  return DamagedArray(name, std::min(size, header.begin + header.bytes),
+                      "the array's elements need " + std::to_string(header.bytes) + " bytes, and there are " +
+                          std::to_string(size - std::min(size, header.begin)));
 }
 
 Status TooLarge(const std::string& name, std::uint64_t bytes, std::uint64_t most) {
@@ -200,8 +200,9 @@ Result<NpyHeader> ParseNpyHeader(const std::string& name, std::string_view head)
   NpyLiteral literal;
   std::size_t at = 0;
   if (!ParseNpyLiteral(head.substr(text, header.begin - text), literal, at))
-    return Damaged(name, text + at,
-                   "the array's header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)} of a plain type");
+    return DamagedArray(
+        name, text + at,
+        "the array's header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)} of a plain type");
   RETORT_ASSIGN_OR_RETURN(header.dtype, TypeOf(name, literal.descr));
   header.shape = literal.shape;
   RETORT_RETURN_IF_ERROR(CheckShape(name, header));

@@ -341,7 +341,7 @@ Result<Hdf5Dataset> ReadHdf5Dataset(Hdf5Bytes& file, const std::vector<Hdf5Messa
 
 // ---- All objects
 
-constexpr std::size_t kMaxDepth = 32, kMaxPath = 2048;
+constexpr std::size_t kMaxGroupDepth = 32, kMaxPath = 2048;
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr std::string_view kAttempts = "/attempts/", kTrials = "trials/", kFile = "/attempt.h5";
 
@@ -448,10 +448,10 @@ class TreeReader {
       std::string path = (place.depth == 0 ? "/" : place.path + "/") + link.name;
       if (!names.insert(link.name).second)
         return file_.Damaged(place.at, "two objects have the name '" + path.substr(0, 200) + "'");
-      if (path.size() > kMaxPath || place.depth >= kMaxDepth)
-        return file_.Damaged(place.at, "'" + path.substr(0, 200) + "' lies deeper than " + std::to_string(kMaxDepth) +
-                                           " groups, or its path is longer than " + std::to_string(kMaxPath) +
-                                           " bytes");
+      if (path.size() > kMaxPath || place.depth >= kMaxGroupDepth)
+        return file_.Damaged(place.at, "'" + path.substr(0, 200) + "' lies deeper than " +
+                                           std::to_string(kMaxGroupDepth) + " groups, or its path is longer than " +
+                                           std::to_string(kMaxPath) + " bytes");
       if (link.address == kHdf5NoAddress)
         RETORT_RETURN_IF_ERROR(AddOutside(place, path, link));
       else

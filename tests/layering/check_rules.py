@@ -285,9 +285,65 @@ def functions_of(root, path):
             yield number, match.group(1), private
 
 
+CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?:\[[^\]]*\])?\s*[={]")
+TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|enum class|enum) (\w+)")
+NAMESPACE = re.compile(r"namespace ([\w:]+) \{")
+
+
+def parameter_types(text, start):
+    """`(const A&, int)` of the declaration whose parenthesis opens at `start`."""
+    depth = 0
+    for end in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            break
+    parameters = re.sub(r"\s*=[^,]*", "", text[start + 1:end])
+    return "(" + ",".join(re.sub(r"\b\w+$", "", part.strip()).strip() for part in parameters.split(",")) + ")"
+
+
+def private_names(root, path):
+    """(line number, name) of what the unnamed namespaces of `path` define, by its named namespace; a function's name has
+    its parameters' types."""
+    lines = lines_of(root, path)
+    private, outer = False, []
+    for number, line in enumerate(lines, 1):
+        if line == "namespace {":
+            private = True
+        elif line == "}  // namespace":
+            private = False
+        elif NAMESPACE.match(line):
+            outer.append(NAMESPACE.match(line).group(1))
+        elif line.startswith("}  // namespace ") and outer:
+            outer.pop()
+        elif private and line and not line.startswith(NO_FUNCTION[:7]):
+            inside = "::".join(outer) + "::"
+            kind, function = TYPE.match(line), FUNCTION.match(line)
+            if kind:
+                yield number, inside + kind.group(1)
+            elif re.match(r"(?:constexpr|const|inline|static) ", line) and "(" not in line.split("=")[0]:
+                for name in CONSTANT.findall(line):
+                    yield number, inside + name
+            elif function:
+                yield number, inside + function.group(1) + parameter_types(" ".join(lines[number - 1:number + 8]), function.end() - 1)
+
+
+ONE_TARGET = ("worker", "cluster", "monitoring")  # modules that are compiled as one target; elsewhere a folder is one
+
+
 def check_hiding(root):
-    """Files are compiled in batches, in which a function private to one file hides a header's function of the same name
-    from the others: a call may then find another overload."""
+    """Files are compiled in batches. A function private to one file hides a header's function of the same name from the
+    others: a call may then find another overload. What two files of a target call the same collides once they share a batch."""
+    targets = {}
+    for path in sources(root, (".cc",)):
+        module = path.split("/")[0]
+        targets.setdefault(module if module in ONE_TARGET else os.path.dirname(path), []).append(path)
+    for paths in targets.values():
+        first = {}
+        for path in paths:
+            for number, name in private_names(root, path):
+                other = first.setdefault(name, path)
+                if other != path:
+                    yield f"{path}:{number}: {name.split('(')[0].split('::')[-1]} is private to {other}, too"
     rooms = {}
     for path in sources(root):
         rooms.setdefault(os.path.dirname(path), []).append(path)

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kGreyJudges = {"bn-cnn", "dense-mnist"},
                                           kColourJudges = {"cnn-128", "bn-cnn"};
-constexpr std::int64_t kMinSteps = 150;
+constexpr std::int64_t kMinJudgeSteps = 150;
 constexpr double kFar = 1e30;  // where no private example has the class
 
 NetworkOutput ForwardInParts(const Network& network, const at::Tensor& pictures) {
@@ -71,7 +71,7 @@ std::string ChooseJudgeNetwork(const std::string& attacked, const ImageShape& sh
 
 Result<InversionJudge> TrainInversionJudge(const AuditedTrial& trial, const AuditProgress& progress) {
   const Dataset& data = trial.inputs.data;
-  TrialSpec spec = MakeScoringSpec(trial.inputs.spec, data.train.size(), kMinSteps);
+  TrialSpec spec = MakeScoringSpec(trial.inputs.spec, data.train.size(), kMinJudgeSteps);
   spec.network = ChooseJudgeNetwork(trial.inputs.spec.network, data.shape);
   spec.activation = TrialSpec().activation;
   InversionJudge judge;

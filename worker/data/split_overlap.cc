@@ -86,7 +86,7 @@ Status RequireTestApart(const Dataset& data) {
 
 namespace {
 
-constexpr std::int64_t kAtOnce = 256;
+constexpr std::int64_t kRowsOfOneTask = 256;
 
 using Hashed = std::pair<std::size_t, std::int64_t>;  // of the picture; its number
 
@@ -94,10 +94,11 @@ using Hashed = std::pair<std::size_t, std::int64_t>;  // of the picture; its num
 std::vector<Hashed> ComputeHashes(const std::vector<std::int64_t>& rows,
                                   const std::function<std::string_view(std::int64_t)>& picture) {
   std::vector<Hashed> hashes(rows.size());
-  at::parallel_for(0, static_cast<std::int64_t>(rows.size()), kAtOnce, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      hashes[i] = {std::hash<std::string_view>()(picture(rows[i])), rows[i]};
-  });
+  at::parallel_for(0, static_cast<std::int64_t>(rows.size()), kRowsOfOneTask,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+                       hashes[i] = {std::hash<std::string_view>()(picture(rows[i])), rows[i]};
+                   });
   std::sort(hashes.begin(), hashes.end());
   return hashes;
 }

@@ -36,7 +36,7 @@ at::Tensor ChooseCandidates(const TrialSpec& spec, const at::Tensor& logits) {
 
 namespace {
 
-constexpr double kMinProbability = 1e-30;  // of a probability that is divided by
+constexpr double kMinAnswerProbability = 1e-30;  // of a probability that is divided by
 
 }  // namespace
 
@@ -52,7 +52,8 @@ at::Tensor ExpectedClasses(const at::Tensor& log_p, const at::Tensor& annotation
   const double shrink = std::exp(-epsilon0);
   const at::Tensor kept = 1 / (1 + (k - 1) * shrink), other = kept * shrink;
   const at::Tensor in = (p * inside).sum(1, true), out = (p * (1 - inside)).sum(1, true);
-  const at::Tensor seen = (p * (kept - other) + in * other + out / k).clamp_min(kMinProbability);  // sum_s p_s Q(y | s)
+  const at::Tensor seen =
+      (p * (kept - other) + in * other + out / k).clamp_min(kMinAnswerProbability);  // sum_s p_s Q(y | s)
   const at::Tensor weight = shares / seen;
   return p * (weight * (kept - other) + weight.sum(1, true) * (inside * other + (1 - inside) / k));
 }

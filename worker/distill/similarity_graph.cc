@@ -23,8 +23,8 @@ namespace retort::worker {
 
 namespace {
 
-constexpr std::int64_t kRows = 512;    // whose cosines with all others are held at once
-constexpr double kMinResidual = 1e-8;  // of the labels
+constexpr std::int64_t kRowsOfBlock = 512;  // whose cosines with all others are held at once
+constexpr double kMinResidual = 1e-8;       // of the labels
 constexpr int kMaxRounds = 10'000;
 // Of the subspace iteration: columns beyond those asked for, products of a turn, turns, and when it ends.
 constexpr std::int64_t kSpare = 16;
@@ -69,8 +69,8 @@ std::vector<std::vector<Edge>> Joined(const at::Tensor& features, std::int64_t n
   const auto* there = present.const_data_ptr<std::uint8_t>();
   const std::int64_t rows = features.size(0);
   std::vector<std::vector<Edge>> joined(static_cast<std::size_t>(rows));
-  for (std::int64_t first = 0; first < rows; first += kRows) {
-    const std::int64_t count = std::min(kRows, rows - first);
+  for (std::int64_t first = 0; first < rows; first += kRowsOfBlock) {
+    const std::int64_t count = std::min(kRowsOfBlock, rows - first);
     const at::Tensor cosines = at::matmul(unit.narrow(0, first, count), unit.t()).cpu().contiguous();
     const float* values = cosines.const_data_ptr<float>();
     std::vector<std::vector<Edge>> nearest(static_cast<std::size_t>(count));
@@ -200,7 +200,7 @@ at::Tensor ExtendSpectralEmbedding(const at::Tensor& features, const at::Tensor&
   const std::int64_t near = std::min(neighbours, others.size(0));
   std::vector<at::Tensor> places = {at::empty({0, basis.size(1)}, at::kFloat)};
   const std::int64_t chunk =
-      std::clamp<std::int64_t>(kMaxHeldValues / std::max<std::int64_t>(near * basis.size(1), 1), 1, kRows);
+      std::clamp<std::int64_t>(kMaxHeldValues / std::max<std::int64_t>(near * basis.size(1), 1), 1, kRowsOfBlock);
   for (std::int64_t first = 0; first < features.size(0); first += chunk) {
     const at::Tensor rows = features.narrow(0, first, std::min(chunk, features.size(0) - first));
     const at::Tensor norms = Norms(rows);

@@ -19,7 +19,7 @@ namespace retort::worker {
 namespace {
 
 // The place of a step of the trial.
-struct Place {
+struct ShardPlace {
   std::int64_t round = 0;
   std::size_t client = 0;
   std::int64_t within = 0;  // step of this client in this round
@@ -55,7 +55,7 @@ class FederatedAveraging final : public Method {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    const Place at = FindPlace(step);
+    const ShardPlace at = FindPlace(step);
     if (at.within == 0) Begin();
     const std::int64_t local = LocalSteps(at.client), own = at.round * local + at.within;
     const SupervisedStep here{batches_[at.client].Of(own), own, at.client, RateAt(spec_, own, spec_.rounds * local)};
@@ -77,8 +77,8 @@ class FederatedAveraging final : public Method {
  private:
   std::int64_t LocalSteps(std::size_t client) const { return spec_.epochs * batches_[client].per_epoch(); }
 
-  Place FindPlace(std::int64_t step) const {
-    Place at{step / round_, 0, step % round_};
+  ShardPlace FindPlace(std::int64_t step) const {
+    ShardPlace at{step / round_, 0, step % round_};
     for (; at.within >= LocalSteps(at.client); ++at.client) at.within -= LocalSteps(at.client);
     return at;
   }

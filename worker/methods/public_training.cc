@@ -29,7 +29,7 @@ namespace retort::worker {
 
 namespace {
 
-constexpr std::int64_t kRows = 500;  // of one pass
+constexpr std::int64_t kRowsOfPart = 500;  // of one pass
 
 }  // namespace
 
@@ -67,7 +67,7 @@ Result<at::Tensor> PublicTraining::FindTaughtRows(std::int64_t pool) {
 at::Tensor PublicTraining::StudentLogProbabilities() const {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> said;
-  const std::int64_t at_once = std::min(kRows, MaxRowsPerPass(data_.shape));
+  const std::int64_t at_once = std::min(kRowsOfPart, MaxRowsPerPass(data_.shape));
   for (std::int64_t first = 0; first < data_.public_split.size(); first += at_once) {
     const std::int64_t rows = std::min(at_once, data_.public_split.size() - first);
     said.push_back(at::log_softmax(learner_.network().Forward(data_.public_split.Range(first, rows)).logits, 1));

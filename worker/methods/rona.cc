@@ -96,7 +96,7 @@ namespace {
 // Streams of Purpose::parameters.
 constexpr std::uint64_t kAuxiliaryStream = 2, kAdapterStream = 3;
 
-struct Parts {
+struct TrainingParts {
   std::unique_ptr<Network> student;
   std::unique_ptr<AuxiliaryTeacher> auxiliary;  // null where nothing needs it
   std::unique_ptr<RonaTeacher> teacher;         // null where no teacher is asked
@@ -105,7 +105,7 @@ struct Parts {
 
 class Rona final : public Method {
  public:
-  Rona(const MethodInputs& inputs, Parts parts, const RonaVolume& volume)
+  Rona(const MethodInputs& inputs, TrainingParts parts, const RonaVolume& volume)
       : spec_(inputs.spec),
         data_(inputs.data),
         gang_(inputs.gang),
@@ -337,7 +337,7 @@ Status CheckVolume(const RonaVolume& volume, const Dataset& data) {
 }
 
 // Finds the layers of teacher and student that hint learning connects.
-Status PlaceHints(const MethodInputs& inputs, Parts& parts) {
+Status PlaceHints(const MethodInputs& inputs, TrainingParts& parts) {
   const std::string& name = inputs.teacher->spec.network;
   const auto where = [](const std::string& network, const Status& status) {
     return UsageError("hint_epochs: of '" + network + "', " + status.message() +
@@ -364,7 +364,7 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
   // A trial that asks nothing has no charge on record that facts could be added to.
   if (AsksNoTeacher(spec)) RETORT_RETURN_IF_ERROR(RequireTestApart(inputs.data));
-  Parts parts;
+  TrainingParts parts;
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   if (spec.rona.hint_epochs > 0) RETORT_RETURN_IF_ERROR(PlaceHints(inputs, parts));
   if (NeedsAuxiliary(spec)) {

@@ -25,7 +25,7 @@ namespace retort::worker {
 
 namespace {
 
-constexpr std::int64_t kRows = 500;
+constexpr std::int64_t kRowsAtATime = 500;
 
 LearnerSettings AtPrecision(Precision precision) {
   LearnerSettings settings;
@@ -53,7 +53,7 @@ at::Tensor AuxiliaryTeacher::ComputeHint(const at::Tensor& images) const {
 
 at::Tensor ComputeAllLogits(const Network& network, const Examples& images) {
   const at::NoGradGuard no_grad;
-  const std::int64_t at_once = std::min(kRows, MaxRowsPerPass(network.input()));
+  const std::int64_t at_once = std::min(kRowsAtATime, MaxRowsPerPass(network.input()));
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < images.size(); first += at_once)
     parts.push_back(network.Forward(images.Range(first, std::min(at_once, images.size() - first))).logits);

@@ -104,7 +104,7 @@ class SpectralLabels final : public Method {
   SampleGallery gallery_;
 };
 
-Status CheckSpec(const MethodInputs& inputs) {
+Status CheckSpectralSpec(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
   if (spec.source != QuerySource::public_split)
@@ -123,7 +123,7 @@ Status CheckSpec(const MethodInputs& inputs) {
 Result<std::unique_ptr<Method>> MakeSpectralLabels(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
-  RETORT_RETURN_IF_ERROR(CheckSpec(inputs));
+  RETORT_RETURN_IF_ERROR(CheckSpectralSpec(inputs));
   RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
                           release::ClassEmbedding::Create({.noise_multiplier = spec.release.noise_multiplier,
                                                            .classes = data.classes,

@@ -354,7 +354,7 @@ std::vector<MiddleLayer> MiddleLayers(const LayerPlan& plan) {
   return found;
 }
 
-std::string Extent(std::int64_t height, std::int64_t width) {
+std::string ExtentText(std::int64_t height, std::int64_t width) {
   return std::to_string(height) + " x " + std::to_string(width);
 }
 
@@ -381,7 +381,7 @@ Result<MiddleLayer> FindGuidedLayer(const LayerPlan& plan, const MiddleLayer& hi
     return layer.height == hint.height && layer.width == hint.width;
   });
   if (last != found.rend()) return *last;
-  return UsageError("it has no layer of " + Extent(hint.height, hint.width) +
+  return UsageError("it has no layer of " + ExtentText(hint.height, hint.width) +
                     " pixels, as the teacher's hint has, for the hint to guide");
 }
 

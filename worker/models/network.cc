@@ -72,7 +72,7 @@ at::Tensor Tokens(const at::Tensor& patches, const at::Tensor& first, const at::
   return at::cat({first.expand({patches.size(0), -1, -1}), rest}, 1).add_(position);
 }
 
-at::Tensor PerChannel(const std::vector<double>& values, const at::Tensor& like) {
+at::Tensor BroadcastPerChannel(const std::vector<double>& values, const at::Tensor& like) {
   return at::tensor(values, at::kDouble).to(like.options()).view({1, -1, 1, 1});
 }
 
@@ -180,7 +180,7 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
     case Kind::whiten:
       return Whitened(x, constant(0), constant(1), layer.spread);
     case Kind::affine:
-      return x * PerChannel(layer.scale, x) + PerChannel(layer.shift, x);
+      return x * BroadcastPerChannel(layer.scale, x) + BroadcastPerChannel(layer.shift, x);
   }
   CheckFailed("a known layer", __FILE__, __LINE__, layer.name);
 }

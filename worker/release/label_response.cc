@@ -17,7 +17,7 @@
 namespace retort::worker::release {
 namespace {
 
-constexpr double kMinEpsilon = 1e-6, kLargestEpsilon = 700;
+constexpr double kMinLabelEpsilon = 1e-6, kMaxLabelEpsilon = 700;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ LabelResponse::LabelResponse(const LabelSettings& settings, noise::NoiseKey key)
     : settings_(settings), key_(std::move(key)) {}
 
 Result<std::unique_ptr<LabelResponse>> LabelResponse::Create(const LabelSettings& settings, noise::NoiseKey key) {
-  if (!(settings.epsilon0 >= kMinEpsilon && settings.epsilon0 <= kLargestEpsilon))
+  if (!(settings.epsilon0 >= kMinLabelEpsilon && settings.epsilon0 <= kMaxLabelEpsilon))
     return UsageError("A label's release needs an epsilon0 between 1e-6 and 700.");
   const bool empty = std::any_of(settings.parts.begin(), settings.parts.end(), [](auto labels) { return labels < 1; });
   if (settings.classes < 2 || settings.parts.empty() || empty)

@@ -18,7 +18,7 @@
 namespace retort::worker::release {
 namespace {
 
-constexpr double kMinEpsilon = 1e-6, kLargestEpsilon = 700;
+constexpr double kMinEpsilon = 1e-6, kMaxEpsilon = 700;
 constexpr std::int64_t kMinCandidates = 2;
 
 std::vector<std::size_t> Marked(const bool* candidate, std::size_t classes) {
@@ -83,7 +83,7 @@ RandomizedResponse::RandomizedResponse(const ResponseSettings& settings, noise::
 
 Result<std::unique_ptr<RandomizedResponse>> RandomizedResponse::Create(const ResponseSettings& settings,
                                                                        noise::NoiseKey key) {
-  if (!(settings.epsilon0 >= kMinEpsilon && settings.epsilon0 <= kLargestEpsilon)) {
+  if (!(settings.epsilon0 >= kMinEpsilon && settings.epsilon0 <= kMaxEpsilon)) {
     return UsageError("Randomised response needs an epsilon between 1e-6 and 700 for each answer.");
   }
   if (settings.classes < kMinCandidates || settings.batch < 1 || settings.members < 1) {

@@ -16,7 +16,7 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::chrono::milliseconds kIdleSlice{60'000};
+constexpr std::chrono::milliseconds kSleepSlice{60'000};
 constexpr int kHandOverDescriptor = 4;
 
 Status System(const std::string& what) {
@@ -45,7 +45,7 @@ Result<std::optional<cluster::Envelope>> ServeSleep(cluster::SocketLink& link, s
                                                     const std::string& build) {
   RETORT_RETURN_IF_ERROR(link.Send({{}, {}, 0, cluster::Hello{build, "cpu", {"cpu"}}}));
   for (;;) {
-    Result<std::optional<cluster::Envelope>> received = link.Receive(kIdleSlice);
+    Result<std::optional<cluster::Envelope>> received = link.Receive(kSleepSlice);
     if (!received.ok()) {
       if (received.status().code() == StatusCode::refused) continue;  // one frame that does not decode
       if (received.status().code() == StatusCode::cancelled) return std::optional<cluster::Envelope>();

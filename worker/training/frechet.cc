@@ -18,7 +18,7 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 4096;
+constexpr std::int64_t kFeatureRows = 4096;
 
 struct Moments {
   at::Tensor mean;       // f64 [values]
@@ -34,8 +34,8 @@ at::Tensor CentredRows(const at::Tensor& features, std::int64_t first, std::int6
 at::Tensor Covariance(const at::Tensor& features, const at::Tensor& mean) {
   const std::int64_t rows = features.size(0), values = features.size(1);
   at::Tensor sum = at::zeros({values, values}, at::kDouble);
-  for (std::int64_t first = 0; first < rows; first += kRowsAtOnce) {
-    const at::Tensor part = CentredRows(features, first, std::min(kRowsAtOnce, rows - first), mean);
+  for (std::int64_t first = 0; first < rows; first += kFeatureRows) {
+    const at::Tensor part = CentredRows(features, first, std::min(kFeatureRows, rows - first), mean);
     sum += at::matmul(part.t(), part);
   }
   return sum / static_cast<double>(rows - 1);

@@ -170,7 +170,7 @@ double PairEpsilon(double rdp, double order, double delta) {
   return 2 * epsilon(low);
 }
 
-bool ValidDelta(double delta) { return delta > 0 && delta < 1; }
+bool IsPossibleDelta(double delta) { return delta > 0 && delta < 1; }
 
 // Whether epsilon 0 holds at delta: the total variation between neighbours is at most sqrt(1 - e^-KL)
 // [Bretagnolle-Huber 1979], and KL is at most the RDP of any order above 1.
@@ -183,7 +183,7 @@ bool IsBelowDelta(double rdp, double delta) {
 // `found`, or 0 where a low order's RDP is too small for delta to see. Low orders are the least, and slower
 // to compute: what is far above at order 2 is not asked for at less.
 RdpEpsilon UnlessNothing(RdpEpsilon found, const std::function<double(double)>& curve, double delta) {
-  if (found.reason == reason::kWrongRdp || found.epsilon == 0 || !ValidDelta(delta)) return found;
+  if (found.reason == reason::kWrongRdp || found.epsilon == 0 || !IsPossibleDelta(delta)) return found;
   constexpr double kLow = 1.1, kFar = 1e6;
   const double two = curve(2);
   if (IsBelowDelta(two, delta)) return {0, 2, ""};
@@ -194,7 +194,7 @@ RdpEpsilon UnlessNothing(RdpEpsilon found, const std::function<double(double)>& 
 }  // namespace
 
 double ConvertRdp(double rdp, double order, double delta, RdpConversion conversion) {
-  if (std::isnan(rdp) || rdp < 0 || !(order > 1) || !ValidDelta(delta)) return kInfinity;
+  if (std::isnan(rdp) || rdp < 0 || !(order > 1) || !IsPossibleDelta(delta)) return kInfinity;
   // What rounding may take away, so that a sum that cancels does not come out as nothing.
   constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
   const double share = -std::log(delta) / (order - 1);
@@ -210,7 +210,7 @@ RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double
   Candidate best;
   for (std::size_t i = 0; i < orders.size(); ++i) {
     if (std::isnan(rdp[i]) || rdp[i] < 0) return {kInfinity, 0, std::string(reason::kWrongRdp)};
-    const bool newer = conversion == RdpConversion::canonne_kamath_steinke && orders[i] > 1 && ValidDelta(delta);
+    const bool newer = conversion == RdpConversion::canonne_kamath_steinke && orders[i] > 1 && IsPossibleDelta(delta);
     const bool nothing = newer && IsBelowDelta(rdp[i], delta);
     const double epsilon = nothing ? 0 : ConvertRdp(rdp[i], orders[i], delta, conversion);
     if (epsilon < best.epsilon) best = {orders[i], epsilon};
@@ -226,7 +226,7 @@ RdpEpsilon EpsilonFromRdp(const std::function<double(double)>& curve, double del
 }
 
 RdpEpsilon ReplaceOneEpsilon(const std::function<double(double)>& curve, double delta) {
-  if (!ValidDelta(delta)) return {kInfinity, 0, std::string(reason::kNoFiniteOrder)};
+  if (!IsPossibleDelta(delta)) return {kInfinity, 0, std::string(reason::kNoFiniteOrder)};
   RdpEpsilon found = Search(Probe(curve, [=](double rdp, double order) { return PairEpsilon(rdp, order, delta); }));
   // (0, d) twice is (0, 2d).
   return UnlessNothing(std::move(found), curve, delta / 2);
@@ -239,7 +239,7 @@ RdpEpsilon SubsampledGaussianEpsilon(double q, double z, double steps, double de
 
 double SubsampledGaussianNoise(double q, double steps, double delta, double epsilon) {
   constexpr double kMax = 1e6;
-  if (!(q > 0 && q <= 1) || !(steps > 0) || !ValidDelta(delta) || !(epsilon > 0)) {
+  if (!(q > 0 && q <= 1) || !(steps > 0) || !IsPossibleDelta(delta) || !(epsilon > 0)) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const auto excess = [=](double z) { return SubsampledGaussianEpsilon(q, z, steps, delta).epsilon - epsilon; };
@@ -409,7 +409,7 @@ Real LogMomentByChord(Real q, Real z, Real order) {
 // Beyond these, sums take long: whole orders are bounded in closed form, others by the chord between whole
 // ones.
 constexpr double kMaxSeries = 20'000;
-constexpr Real kMaxPoints = 10'000;
+constexpr Real kMaxOrders = 10'000;
 // From this rate on nearly everything is sampled, and sampling everything costs no less.
 constexpr double kAllButSampled = 1 - 1e-9;
 // More than all rounding above.
@@ -420,7 +420,7 @@ Real ComputeRdp(double q, double z, double order) {
   if (order > kMaxSeries) return LongOrderRdp(q, z, std::ceil(a));
   if (order == std::floor(order)) return LogMomentWhole(q, z, a) / (a - 1);
   const Trapezoid points(z, a);
-  const bool many = !(points.count <= kMaxPoints);
+  const bool many = !(points.count <= kMaxOrders);
   return (many ? LogMomentByChord(q, z, a) : LogMomentReal(q, z, a, points)) / (a - 1);
 }
 

@@ -133,14 +133,14 @@ double ReplacedDeltaAtZero(double q, double z) { return q * std::erf(1 / (z * st
 
 namespace {
 
-bool InRange(double q, double z, double epsilon) {
+bool AreInRange(double q, double z, double epsilon) {
   return q > 0 && q <= 1 && z > 0 && std::isfinite(z) && std::isfinite(epsilon);
 }
 
 }  // namespace
 
 double SubsampledDeltaRemove(double q, double z, double epsilon) {
-  if (!InRange(q, z, epsilon)) return 1;
+  if (!AreInRange(q, z, epsilon)) return 1;
   const double odds = std::expm1(epsilon) / q;  // e^epsilon - 1, over q
   if (odds <= -1) return -std::expm1(epsilon);  // every loss is larger
   const double inner =
@@ -149,7 +149,7 @@ double SubsampledDeltaRemove(double q, double z, double epsilon) {
 }
 
 double SubsampledDeltaAdd(double q, double z, double epsilon) {
-  if (!InRange(q, z, epsilon)) return 1;
+  if (!AreInRange(q, z, epsilon)) return 1;
   const double kept = q - (1 - q) * std::expm1(epsilon);  // 1 - e^epsilon (1-q)
   if (kept <= 0) return 0;
   const double inner = epsilon + std::log(q) - std::log(kept);

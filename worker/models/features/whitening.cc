@@ -23,8 +23,9 @@ namespace {
 // Up to so many values the whole matrix is taken apart; of more, a subspace.
 constexpr std::int64_t kDense = 1024;
 // Directions beyond those asked for, and rounds, of a subspace iteration.
-constexpr std::int64_t kSpare = 64, kPowerIterations = 4;
-constexpr std::uint64_t kBasisKey = 0x7768697465;  // of the numbers that it starts from: public, the same for everybody
+constexpr std::int64_t kSpareDirections = 64, kPowerIterations = 4;
+constexpr std::uint64_t kWhiteningKey =
+    0x7768697465;  // of the numbers that it starts from: public, the same for everybody
 
 struct Directions {
   at::Tensor energy;   // f64 [kept], falling
@@ -52,10 +53,10 @@ Directions Dense(const at::Tensor& rows, std::int64_t kept) {
 }
 
 Directions Subspace(const at::Tensor& rows, std::int64_t kept) {
-  const std::int64_t values = rows.size(1), wanted = std::min({kept + kSpare, values, rows.size(0)});
+  const std::int64_t values = rows.size(1), wanted = std::min({kept + kSpareDirections, values, rows.size(0)});
   // the matrix itself where it is the smaller one
   const at::Tensor square = values <= rows.size(0) ? at::matmul(rows.t(), rows) : at::Tensor();
-  at::Tensor basis = NormalRows(values, wanted, RngStream(kBasisKey));
+  at::Tensor basis = NormalRows(values, wanted, RngStream(kWhiteningKey));
   for (std::int64_t round = 0; round < kPowerIterations; ++round) {
     const at::Tensor turned =
         square.defined() ? at::matmul(square, basis) : at::matmul(rows.t(), at::matmul(rows, basis));

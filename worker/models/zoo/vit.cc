@@ -9,10 +9,10 @@ namespace {
 using Kind = LayerKind;
 
 constexpr std::int64_t kPatch = 16, kWidth = 768, kHeads = 12, kHidden = 3072, kBlocks = 12;
-constexpr double kEpsilon = 1e-6;
+constexpr double kNormEpsilon = 1e-6;
 
-void AddNorm(LayerList& list, std::string name) {
-  list.Add({.kind = Kind::layer_norm, .name = std::move(name), .epsilon = kEpsilon});
+void AddLayerNorm(LayerList& list, std::string name) {
+  list.Add({.kind = Kind::layer_norm, .name = std::move(name), .epsilon = kNormEpsilon});
 }
 
 void AddMlpLinear(LayerList& list, std::string name, std::int64_t out) {
@@ -26,7 +26,7 @@ void AddMlpLinear(LayerList& list, std::string name, std::int64_t out) {
 
 void AddBlock(LayerList& list, const std::string& name) {
   const std::int32_t start = list.last();
-  AddNorm(list, name + ".ln_1");
+  AddLayerNorm(list, name + ".ln_1");
   // "in_proj_weight", not "in_proj.weight".
   list.Add({.kind = Kind::linear,
             .name = name + ".self_attention.in_proj",
@@ -38,7 +38,7 @@ void AddBlock(LayerList& list, const std::string& name) {
   const std::int32_t attended = list.Add(
       {.kind = Kind::linear, .name = name + ".self_attention.out_proj", .out = kWidth, .bias_init = Init::zero});
   const std::int32_t middle = list.Join(Kind::add, {attended, start});
-  AddNorm(list, name + ".ln_2");
+  AddLayerNorm(list, name + ".ln_2");
   AddMlpLinear(list, name + ".mlp.0", kHidden);
   list.Add(Kind::gelu);
   AddMlpLinear(list, name + ".mlp.3", kWidth);
@@ -67,7 +67,7 @@ std::vector<Layer> VitB16(std::int64_t classes) {
             .init = Init::normal,
             .spread = 0.02});
   for (std::int64_t i = 0; i < kBlocks; ++i) AddBlock(list, "encoder.layers.encoder_layer_" + std::to_string(i));
-  AddNorm(list, "encoder.ln");
+  AddLayerNorm(list, "encoder.ln");
   list.Add(Kind::first_token);
   list.Add({.kind = Kind::linear, .name = "heads.head", .out = classes, .init = Init::zero, .bias_init = Init::zero});
   return std::move(list).Take();
