@@ -28,6 +28,7 @@
 #include <thread>
 
 #include "cluster/launch_environment.h"
+#include "experiments/base/number_text.h"
 
 namespace retort::cluster {
 
@@ -213,9 +214,8 @@ std::map<std::string, Gpu> ReadGpus(const std::string& directory) {
 
 // An entry of CUDA_VISIBLE_DEVICES: an ordinal, or the beginning of a UUID. Empty: it names none.
 std::string FindUuid(const std::string& entry, const std::vector<std::string>& all) {
-  std::size_t ordinal = 0;
-  const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), ordinal);
-  if (error == std::errc() && end == entry.data() + entry.size()) return ordinal < all.size() ? all[ordinal] : "";
+  if (const auto ordinal = ParseWholeNumber(entry))
+    return *ordinal < std::ssize(all) ? all[static_cast<std::size_t>(*ordinal)] : "";
   for (const std::string& uuid : all)
     if (entry.starts_with("GPU-") && uuid.starts_with(entry)) return uuid;
   return "";

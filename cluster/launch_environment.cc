@@ -6,16 +6,15 @@
 #include <limits>
 #include <system_error>
 
+#include "experiments/base/number_text.h"
+
 namespace retort::cluster {
 namespace {
 
 std::optional<int> FindNumber(const std::vector<std::string>& environment, std::string_view name) {
   const auto text = FindVariable(environment, name);
-  int value = 0;
-  if (!text) return std::nullopt;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = ParseWholeNumber(text.value_or(""), std::numeric_limits<int>::max());
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
 // Tasks of Slurm's `node`, from a list like "2(x3),1": two tasks on each of three nodes, one on the fourth.
@@ -53,10 +52,8 @@ constexpr const char* kSlurm = "SLURM_JOB_END_TIME";
 constexpr std::int64_t kSlurmNoTime = std::numeric_limits<std::uint32_t>::max() - 1;
 
 std::optional<std::int64_t> Seconds(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value <= 0) return std::nullopt;
-  return value;
+  const std::optional<std::int64_t> value = ParseWholeNumber(text);
+  return value == 0 ? std::nullopt : value;
 }
 
 }  // namespace

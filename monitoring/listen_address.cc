@@ -3,16 +3,16 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
+#include <limits>
+
+#include "experiments/base/number_text.h"
 
 namespace retort::monitoring {
 namespace {
 
 std::optional<std::uint16_t> ParsePort(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return port;
+  const auto port = ParseWholeNumber(text, std::numeric_limits<std::uint16_t>::max());
+  return port ? std::optional(static_cast<std::uint16_t>(*port)) : std::nullopt;
 }
 
 bool IsAddress(const std::string& text) {

@@ -145,6 +145,14 @@ std::optional<double> NumberIn(std::string_view text) {
   return error == std::errc() && rest == end && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
+std::optional<std::int64_t> ParseWholeNumber(std::string_view text, std::int64_t max) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || text.starts_with('-') || number > max) return std::nullopt;
+  return number;
+}
+
 std::optional<double> ParseDuration(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
       {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}}};

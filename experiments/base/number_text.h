@@ -46,5 +46,8 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 [[nodiscard]] std::optional<double> ParseDuration(std::string_view text);
 // Returns the number, where `text` is a finite number and nothing else.
 [[nodiscard]] std::optional<double> NumberIn(std::string_view text);
+// Returns the number, where `text` is digits and nothing else, and the number is at most `max`.
+[[nodiscard]] std::optional<std::int64_t> ParseWholeNumber(std::string_view text,
+                                                           std::int64_t max = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace retort

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -18,6 +18,7 @@
 #include "cluster/launch_environment.h"
 #include "cluster/worker_process.h"
 #include "cluster/worker_questions.h"
+#include "experiments/base/number_text.h"
 
 namespace retort::orchestrator::doctor {
 namespace {
@@ -30,10 +31,8 @@ constexpr const char* kMask = "CUDA_VISIBLE_DEVICES";
 // The number behind `prefix`; nothing for other names.
 std::optional<int> NumberAfter(const std::string& name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return std::nullopt;
-  int number = -1;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, number);
-  return error == std::errc() && stop == end && number >= 0 ? std::optional(number) : std::nullopt;
+  const auto number = ParseWholeNumber(std::string_view(name).substr(prefix.size()), std::numeric_limits<int>::max());
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
 bool HasInstance(const fs::path& gpu) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "experiments/base/number_text.h"
 #include "storage/datasets/readers.h"
 
 namespace retort::storage {

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "experiments/base/number_text.h"
 #include "storage/datasets/readers.h"
 #include "storage/formats/mat_file.h"
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "experiments/base/number_text.h"
 #include "storage/images/image_decoder.h"
 
 namespace retort::storage {
@@ -237,13 +237,6 @@ std::string_view Trimmed(std::string_view text) {
 
 Status LineError(const std::string& where, std::size_t line, const std::string& what) {
   return DamageError(where + ": line " + std::to_string(line) + ": " + what);
-}
-
-std::optional<std::int64_t> ParseWholeNumber(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
 }
 
 namespace {

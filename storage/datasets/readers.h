@@ -79,8 +79,6 @@ void WarnAboutEmptyClasses(const std::vector<std::pair<std::string, std::int64_t
 [[nodiscard]] std::string_view Trimmed(std::string_view text);
 // damage: "WHERE: line N: what".
 [[nodiscard]] Status LineError(const std::string& where, std::size_t line, const std::string& what);
-// 0 or above; nothing for anything else.
-[[nodiscard]] std::optional<std::int64_t> ParseWholeNumber(std::string_view text);
 
 // Files of a set of images that no reader takes.
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/base/digests.h"
+#include "experiments/base/number_text.h"
 #include "experiments/base/rng_stream.h"
 #include "storage/datasets/example_store.h"
 #include "storage/datasets/readers.h"

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -22,6 +21,7 @@
 
 #include "experiments/base/digests.h"
 #include "experiments/base/environment.h"
+#include "experiments/base/number_text.h"
 #include "storage/files/atomic_file.h"
 #include "storage/files/env.h"
 #include "storage/formats/byte_codec.h"
@@ -273,7 +273,7 @@ using Clock = std::chrono::steady_clock;
 using Shared = std::shared_ptr<const DecodedImages>;
 
 constexpr std::string_view kEnding = ".pictures";
-constexpr std::uint64_t kMaxGibibytes = 1 << 20;
+constexpr std::int64_t kMaxGibibytes = 1 << 20;
 constexpr std::size_t kBuffer = std::size_t{4} << 20;
 constexpr std::chrono::milliseconds kPoll{100};
 constexpr std::size_t kMaxOfAReason = 500;  // bytes
@@ -501,12 +501,11 @@ Result<ImageCache> FindImageCache() {
   cache.folder = own.empty() && !caches.empty() ? caches + "/pictures" : own;
   const std::string limit = EnvironmentVariable("RETORT_PICTURE_CACHE_GIB").value_or("");
   if (limit.empty()) return cache;
-  std::uint64_t gibibytes = 0;
-  const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), gibibytes);
-  if (error != std::errc() || end != limit.data() + limit.size() || gibibytes > kMaxGibibytes)
+  const auto gibibytes = ParseWholeNumber(limit, kMaxGibibytes);
+  if (!gibibytes)
     return UsageError("RETORT_PICTURE_CACHE_GIB is '" + limit + "'; give a whole number of GiB, 0 to " +
                       std::to_string(kMaxGibibytes) + ".");
-  cache.limit_bytes = gibibytes << 30;
+  cache.limit_bytes = static_cast<std::uint64_t>(*gibibytes) << 30;
   return cache;
 }
 

@@ -1,13 +1,13 @@
 #include "storage/log/attempt_logs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "experiments/base/number_text.h"
 #include "storage/files/path_status.h"
 #include "storage/formats/byte_codec.h"
 
@@ -164,11 +164,8 @@ std::string NameOf(std::int64_t base) { return std::string(kPrefix) + std::to_st
 // The base of transcript-<base>.log; nothing for any other name.
 std::optional<std::int64_t> ParseLogName(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  std::int64_t base = 0;
-  const char* end = name.data() + name.size() - kSuffix.size();
-  const auto parsed = std::from_chars(name.data() + kPrefix.size(), end, base);
-  if (parsed.ec != std::errc() || parsed.ptr != end || base < 0 || NameOf(base) != name) return std::nullopt;
-  return base;
+  const auto base = ParseWholeNumber(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size()));
+  return base && NameOf(*base) == name ? base : std::nullopt;
 }
 
 // Of the numbered logs, ascending.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <future>
 #include <limits>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "experiments/base/digests.h"
+#include "experiments/base/number_text.h"
 #include "storage/files/env.h"
 #include "storage/files/path_status.h"
 #include "storage/files/read_limits.h"
@@ -378,12 +378,10 @@ namespace {
 constexpr std::string_view kAttemptPrefix = "attempt-";
 
 std::optional<std::uint32_t> AttemptNumber(const std::string& name) {
-  if (name.compare(0, kAttemptPrefix.size(), kAttemptPrefix) != 0) return std::nullopt;
-  std::uint32_t number = 0;
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + kAttemptPrefix.size(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return number;
+  if (!name.starts_with(kAttemptPrefix)) return std::nullopt;
+  const auto number =
+      ParseWholeNumber(std::string_view(name).substr(kAttemptPrefix.size()), std::numeric_limits<std::uint32_t>::max());
+  return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
 Result<ManifestState> ReadManifest(Env& env, const std::string& directory) {

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "experiments/base/diagnostic.h"
+#include "experiments/base/number_text.h"
 #include "experiments/methods/data_spec.h"
 #include "experiments/methods/trial_spec.h"
 #include "orchestrator/cli/commands/command_line.h"
@@ -68,7 +69,7 @@ std::optional<Diagnostic> Apply(const std::string& word, const DataReader& reade
   const std::size_t equals = word.find('=');
   const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
   if (key == "classes") {
-    const auto classes = storage::ParseWholeNumber(value);
+    const auto classes = ParseWholeNumber(value);
     data.classes = classes.value_or(0);
     if (classes && *classes >= 2 && *classes <= 65536) return std::nullopt;
     Diagnostic error;

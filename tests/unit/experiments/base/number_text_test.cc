@@ -63,10 +63,23 @@ TEST(NumberText, NumbersAreReadFromTextThatIsNothingElse) {
     EXPECT_EQ(NumberIn(none), std::nullopt) << none;
 }
 
+TEST(NumberText, WholeNumbersAreDigitsAlone) {
+  EXPECT_EQ(ParseWholeNumber("0"), 0);
+  EXPECT_EQ(ParseWholeNumber("0042"), 42);
+  EXPECT_EQ(ParseWholeNumber("9223372036854775807"), 9223372036854775807);
+  for (const char* none : {"", "-0", "-1", "+1", " 1", "1 ", "1.0", "0x1", "9223372036854775808"})
+    EXPECT_EQ(ParseWholeNumber(none), std::nullopt) << none;
+  EXPECT_EQ(ParseWholeNumber("65535", 65535), 65535);
+  EXPECT_EQ(ParseWholeNumber("65536", 65535), std::nullopt);
+}
+
 TEST(NumberText, WidthIsThatOnATerminal) {
   EXPECT_EQ(DisplayWidth("≤ ∞ †"), 5U);
   EXPECT_EQ(DisplayWidth(""), 0U);
   EXPECT_EQ(DisplayWidth("\x1b[1m数字\x1b[0m a\u0301"), 6U);
+  EXPECT_EQ(DisplayWidth("\u1112\u1161\u11ab"), 2U) << "the vowel and the final of Hangul join their letter";
+  EXPECT_EQ(DisplayWidth("\u0915\u093f"), 2U) << "a spacing mark has a column of its own";
+  EXPECT_EQ(DisplayWidth("\U0001f600\u00ad"), 3U);
 }
 
 TEST(NumberText, ColoursAndBoldTakeNoColumns) {
