@@ -49,7 +49,8 @@ Answer Unbounded(const Relation& relation, double delta, std::string variant, st
 }
 
 Answer Printed(double epsilon, double delta, std::string accountant, std::string theorem, std::string detail) {
-  Answer answer = Blank({Adjacency::example, Neighbour::replace}, delta, "as the paper prints it");
+  const bool of_label = IsLabelFormula(accountant);
+  Answer answer = Blank(of_label ? kLabel : kExample, of_label ? 0 : delta, "as the paper prints it");
   answer.claim.status = ClaimStatus::paper_formula;
   answer.claim.epsilon = RoundEpsilonUp(epsilon);
   answer.claim.accountant = std::move(accountant);
@@ -118,8 +119,9 @@ Result<std::vector<Answer>> GradientAnswers(const PaperSetting& setting, const c
 
 Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equation5) {
   RETORT_ASSIGN_OR_RETURN(const double epsilon, LabelFormulaEpsilon(setting.epsilon0));
-  std::vector<Answer> answers = {Printed(epsilon, setting.delta, equation5 ? "paper:dpsd-thm2" : "paper:dp-dfd",
-                                         "ε of one label, with no composition", "one label")};
+  std::vector<Answer> answers = {
+      Printed(epsilon, setting.delta, std::string(equation5 ? kDpsdLabelFormula : kDpDfdLabelFormula),
+              "ε of one label, with no composition", "one label; its picture counts as public")};
   answers.front().claim.epsilon = RoundGivenEpsilonUp(epsilon);
   if (equation5 && setting.choices > setting.classes)
     return UsageError("--choices must be at most --classes: the selected set is one of classes.");

@@ -9,6 +9,8 @@
 
 #include "experiments/base/json.h"
 #include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/paper_formulas.h"
+#include "experiments/privacy/relation.h"
 
 namespace retort::privacy {
 namespace {
@@ -36,6 +38,24 @@ bool RestsOnFloatNoise(const Claim& claim) {
          std::find(claim.assumptions.begin(), claim.assumptions.end(), reason::kFloatNoise) != claim.assumptions.end();
 }
 
+// Earlier versions called the papers' epsilon of one label one of an example, at the delta of the trial.
+bool CallsALabelAnExample(const Claim& claim) {
+  return claim.status == ClaimStatus::paper_formula && claim.adjacency == Adjacency::example &&
+         IsLabelFormula(claim.accountant);
+}
+
+// As ComputeClaims writes it today.
+Claim MakeLabelClaim(Claim claim) {
+  constexpr std::string_view kTermsThen = "epsilon of one label, without composition;";
+  claim.adjacency = kLabel.adjacency;
+  claim.neighbour = kLabel.neighbour;
+  claim.delta = 0;
+  claim.units = DescribeUnit(claim.adjacency);
+  if (claim.reason.starts_with(kTermsThen) && !claim.reason.starts_with(kLabelFormulaTerms))
+    claim.reason.replace(0, kTermsThen.size() - 1, kLabelFormulaTerms);
+  return claim;
+}
+
 }  // namespace
 
 std::string_view AdjacencyName(Adjacency adjacency) { return kAdjacencies.at(static_cast<std::size_t>(adjacency)); }
@@ -46,7 +66,7 @@ std::string EncodeClaim(const Claim& claim) {
   nlohmann::json json;
   json["adjacency"] = AdjacencyName(claim.adjacency);
   json["neighbour"] = NeighbourName(claim.neighbour);
-  json["delta"] = NumberToJson(claim.delta);
+  json["delta"] = claim.delta_stated ? NumberToJson(claim.delta) : nlohmann::json();
   json["epsilon"] = NumberToJson(claim.epsilon);
   json["lower"] = claim.lower ? NumberToJson(*claim.lower) : nlohmann::json();
   json["units"] = claim.units;
@@ -71,6 +91,7 @@ Result<Claim> DecodeClaim(const std::string& json) {
   claim.assumptions = fields.Strings("assumptions");
   claim.reason = fields.String("reason");
   RETORT_RETURN_IF_ERROR(fields.status());
+  if (CallsALabelAnExample(claim)) return MakeLabelClaim(std::move(claim));
   return RestsOnFloatNoise(claim) ? WithdrawClaim(std::move(claim), std::string(reason::kFloatNoise)) : claim;
 }
 

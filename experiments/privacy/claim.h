@@ -27,7 +27,8 @@ struct Claim {
   std::string units;       // what one unit is: "one training example", ...
   std::string accountant;  // "exact-gdp", "rdp", "paper:dpdfd-thm3", ...
   std::vector<std::string> assumptions;
-  std::string reason;  // why unbounded, or where the bound comes from
+  std::string reason;        // why unbounded, or where the bound comes from
+  bool delta_stated = true;  // false: quoted from a source that names no delta, and `delta` is 0
   bool operator==(const Claim&) const = default;
 };
 
@@ -36,9 +37,11 @@ struct Claim {
 [[nodiscard]] std::string_view StatusName(ClaimStatus status);      // "proven", "paper-formula", ...
 
 // Contract form: {"adjacency","neighbour","delta","epsilon","lower","units","accountant","status",
-// "assumptions","reason"}; infinity is the string "inf".
+// "assumptions","reason"}; infinity is the string "inf", and a delta that is not stated is null.
 [[nodiscard]] std::string EncodeClaim(const Claim& claim);
-// A proven claim of an earlier version that assumes `float-noise` comes back unbounded, with that reason.
+// A proven claim of an earlier version that assumes `float-noise` comes back unbounded, with that reason; the formula
+// of one label that an earlier version called a claim about an example comes back as one about the label. Error: usage,
+// also without a delta, since no trial makes such a claim.
 [[nodiscard]] Result<Claim> DecodeClaim(const std::string& json);
 
 // The same relation and units without a bound, for `reason` (of reasons.h, or a sentence). Nothing of how the bound

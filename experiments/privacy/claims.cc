@@ -200,9 +200,11 @@ std::string ClaimWriter::FindMissing(const PrivacyEvent& event, const Relation& 
 }
 
 Claim ClaimWriter::PaperClaim() const {
-  Claim claim = Blank(kExample);
-  claim.status = ClaimStatus::paper_formula;
   PaperValue value = EvaluatePaperFormula(spec_);
+  const bool of_label = IsLabelFormula(value.accountant);
+  Claim claim = Blank(of_label ? kLabel : kExample);
+  if (of_label) claim.delta = 0;
+  claim.status = ClaimStatus::paper_formula;
   claim.accountant = value.accountant;
   if (seeded_) {
     claim.reason = reason::kSeededNoise;

@@ -176,12 +176,12 @@ PaperValue OfGradients(const TrialSpec& spec) {
 // No composition: the papers give the epsilon of one label for all of them.
 PaperValue OfResponses(const TrialSpec& spec) {
   PaperValue value;
-  value.accountant = spec.method == "dp-dfd" ? "paper:dp-dfd" : "paper:dpsd-thm2";
+  value.accountant = spec.method == "dp-dfd" ? kDpDfdLabelFormula : kDpsdLabelFormula;
   const Result<double> epsilon = LabelFormulaEpsilon(spec.release.epsilon0);
   if (!epsilon.ok() || FindReleaseKind(FindKind(spec)) != ReleaseKind::responses) return value;
   value.epsilon = *epsilon;
   value.given = true;
-  value.terms = "epsilon of one label, without composition";
+  value.terms = kLabelFormulaTerms;
   return value;
 }
 
@@ -204,12 +204,16 @@ PaperValue OfQueries(const TrialSpec& spec) {
 
 }  // namespace
 
+bool HasLabelFormula(const TrialSpec& spec) {
+  const MethodTraits* method = FindMethod(spec.method);
+  const bool answers = method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::responses;
+  return answers || (spec.method == "feddpsd" && spec.release.branch == Branch::label);
+}
+
 PaperValue EvaluatePaperFormula(const TrialSpec& spec) {
   const MethodTraits* method = FindMethod(spec.method);
   if (method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::losses) return OfQueries(spec);
-  const bool label = spec.method == "feddpsd" && spec.release.branch == Branch::label;
-  if (label || (method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::responses)) return OfResponses(spec);
-  return OfGradients(spec);
+  return HasLabelFormula(spec) ? OfResponses(spec) : OfGradients(spec);
 }
 
 }  // namespace retort::privacy

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "experiments/base/status.h"
 #include "experiments/methods/trial_spec.h"
@@ -37,8 +38,17 @@ struct PaperEpsilon {
 // ignored).
 [[nodiscard]] Result<double> GradientFormulaRows(const GradientFormula& formula, double epsilon);
 
-// DP-DFD, and DPSD theorem 2 (label branch): epsilon of one label, with no composition at all.
+// DP-DFD, and DPSD theorem 2 (label branch): epsilon of one label, with no composition at all. Both papers claim
+// (epsilon, 0)-LabelDP: neighbours differ in the label alone, pictures are public, and there is no delta.
 [[nodiscard]] Result<double> LabelFormulaEpsilon(double epsilon0);
+inline constexpr std::string_view kDpDfdLabelFormula = "paper:dp-dfd";
+inline constexpr std::string_view kDpsdLabelFormula = "paper:dpsd-thm2";
+[[nodiscard]] constexpr bool IsLabelFormula(std::string_view accountant) {
+  return accountant == kDpDfdLabelFormula || accountant == kDpsdLabelFormula;
+}
+// What their epsilon is of, in words.
+inline constexpr std::string_view kLabelFormulaTerms =
+    "epsilon of one label, without composition; its picture counts as public";
 
 // RONA: q sqrt(T ln(1/delta)) / sigma, query rate q in (0, 1]. The constant is an inference that fits the
 // paper's CIFAR-10 figures; the paper's theorem 2 leaves it open.
@@ -67,11 +77,14 @@ struct PaperSetting {
 // The paper's formula at the parameters of a trial.
 
 struct PaperValue {
-  std::string accountant;                                    // "paper:dpdfd-thm3", ...
+  std::string accountant;  // "paper:dpdfd-thm3", ...; IsLabelFormula: of a label at delta 0, else of an example
   double epsilon = std::numeric_limits<double>::infinity();  // infinity where the formula is undefined
   bool given = false;                                        // epsilon is a parameter of the trial, not computed
   std::string terms;                                         // what was put in, in words
 };
+
+// Whether the formula is that of a label.
+[[nodiscard]] bool HasLabelFormula(const TrialSpec& spec);
 
 // DPDFD theorem 3 and DPSD theorem 1 for gradients and their sound forms, epsilon of one label for responses,
 // RONA's for queries.

@@ -44,8 +44,10 @@ Claim Blank(Adjacency adjacency, Neighbour neighbour) {
   return claim;
 }
 
-Claim Printed(const Result<double>& epsilon, const char* accountant) {
-  Claim claim = Blank(Adjacency::example, Neighbour::replace);
+Claim Printed(const Result<double>& epsilon, std::string_view accountant) {
+  const bool of_label = IsLabelFormula(accountant);
+  Claim claim = Blank(of_label ? Adjacency::label : Adjacency::example, Neighbour::replace);
+  if (of_label) claim.delta = 0;
   claim.accountant = accountant;
   claim.reason = "not a guarantee";
   if (!epsilon.ok()) {
@@ -160,8 +162,8 @@ void AddDpdfd(std::vector<PublishedSetting>& rows) {
 }
 
 void AddDpDfd(std::vector<PublishedSetting>& rows) {
-  const std::vector<Claim> printed = {Printed(LabelFormulaEpsilon(1), "paper:dp-dfd"),
-                                      Printed(LabelFormulaEpsilon(10), "paper:dp-dfd")};
+  const std::vector<Claim> printed = {Printed(LabelFormulaEpsilon(1), kDpDfdLabelFormula),
+                                      Printed(LabelFormulaEpsilon(10), kDpDfdLabelFormula)};
   rows.push_back({"DP-DFD as printed, soft labels",
                   kLabelFormula,
                   "1 / 10",
@@ -250,7 +252,7 @@ void AddDpsd(std::vector<PublishedSetting>& rows) {
   rows.push_back({"FedDPSD s = 0, one-hot over the selected set",
                   "ε = 10 per label",
                   "10",
-                  {Printed(LabelFormulaEpsilon(10), "paper:dpsd-thm2")},
+                  {Printed(LabelFormulaEpsilon(10), kDpsdLabelFormula)},
                   {ByTeacher(answers)},
                   {OneAnswer(answers)},
                   {Proven({Adjacency::member, Neighbour::replace}, answers, Adjacency::member)}});

@@ -19,7 +19,12 @@ bool Unbounded(const Claim& claim) { return claim.status == ClaimStatus::unbound
 
 std::string Where(const Claim& claim) {
   return std::string(AdjacencyName(claim.adjacency)) + ", " + std::string(NeighbourName(claim.neighbour)) +
-         ", δ=" + ExactNumber(claim.delta);
+         (claim.delta_stated ? ", δ=" + ExactNumber(claim.delta) : ", δ not stated");
+}
+
+// Returns what a paper's formula is about where that is less than an example.
+std::string FormulaScope(const Claim& claim) {
+  return claim.adjacency == Adjacency::label ? " for a label alone (pictures are public)" : "";
 }
 
 std::string Joined(const std::vector<std::string>& names) {
@@ -29,6 +34,8 @@ std::string Joined(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+std::string DeltaText(const Claim& claim) { return claim.delta_stated ? ShortNumber(claim.delta) : "not stated"; }
 
 std::string EpsilonText(const Claim& claim) {
   const std::string mark = claim.status == ClaimStatus::paper_formula ? "†" : "";
@@ -54,8 +61,8 @@ std::string StatementLine(const Claim& claim) {
 
 std::string StatementSentence(const Claim& claim) {
   if (claim.status == ClaimStatus::paper_formula) {
-    return "The paper's own formula gives " + EpsilonText(claim) +
-           " here. It is shown for comparison and guarantees nothing.";
+    return "The paper's own formula gives " + EpsilonText(claim) + " here" + FormulaScope(claim) +
+           ". It is shown for comparison and guarantees nothing.";
   }
   if (claim.status == ClaimStatus::audited) {
     return "An attack shows that epsilon for " + claim.units + " is at least " +
@@ -190,8 +197,9 @@ std::string AboutOthers(const std::vector<Claim>& claims) {
   }
   for (const Claim& claim : claims) {
     if (claim.status != ClaimStatus::paper_formula) continue;
-    AppendSentence(text, "The paper's formula (" + claim.accountant + ") gives " + EpsilonText(claim) + " at delta " +
-                             ExactNumber(claim.delta) + " here, which guarantees nothing.");
+    AppendSentence(text, "The paper's formula (" + claim.accountant + ") gives " + EpsilonText(claim) +
+                             FormulaScope(claim) + " at delta " + ExactNumber(claim.delta) +
+                             " here, which guarantees nothing.");
   }
   return text;
 }
@@ -229,8 +237,9 @@ std::string WriteTrialStatement(const TrialSpec& spec, const std::vector<Claim>&
   if (sums.empty()) AppendSentence(text, "The trial charged no release to its ledger.");
   AppendSentence(text, AboutPeople(claims));
   AppendSentence(text, AboutOthers(claims));
-  if (!claims.empty() && claims.front().delta > 0 && spec.data)
-    AppendSentence(text, DeltaWarning(claims.front(), spec.data->PrivateExamples()));
+  const auto larger = [](const Claim& a, const Claim& b) { return a.delta < b.delta; };
+  const auto largest = std::max_element(claims.begin(), claims.end(), larger);
+  if (largest != claims.end() && spec.data) AppendSentence(text, DeltaWarning(*largest, spec.data->PrivateExamples()));
   AppendSentence(text, NotCovered(spec, claims));
   return text;
 }

@@ -12,6 +12,9 @@ namespace retort::privacy {
 // Returns the number alone with its mark: "2.997", "0.043†" (paper formula), "≥ 1.200" (audited), "∞".
 [[nodiscard]] std::string EpsilonText(const Claim& claim);
 
+// Returns "1e-5", or "not stated" for a value that is quoted from a source without a delta.
+[[nodiscard]] std::string DeltaText(const Claim& claim);
+
 // One line for a table:
 //   ε ≤ 2.997 (example, add-remove, δ=1e-05, rdp)
 //   ε = 0.043† (example, replace, δ=1e-05, paper:dpdfd-thm3, not a guarantee)

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "experiments/base/number_text.h"
 #include "orchestrator/plot/canvas.h"
 #include "orchestrator/plot/layout.h"
 #include "orchestrator/plot/picture.h"
@@ -370,7 +371,8 @@ class PanelPainter {
   // Above the bars, where they fit.
   void PaintValues(const Line& line, double offset, double width) {
     for (const Point& point : line.points) {
-      const std::string text = fmt::format("{:.3g}", point.y);
+      const std::string text =
+          std::abs(point.y) < 1000 ? fmt::format("{:.3g}", point.y) : CountText(std::llround(point.y));
       const double wide = canvas_.Width(text, kValueFont);
       double top = point.interval ? std::max(point.y, point.interval->high) : point.y;
       for (const Point& published : line.published)

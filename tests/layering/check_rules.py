@@ -433,7 +433,7 @@ def check_environment(root):
 
 
 MUTANT_LIST = "tests/MUTANTS.md"
-MUTANTS = 45
+MUTANTS = 46
 MUTANT_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `(\w+)\.(\w+)` \| `([^`]+)` \|$")
 
 

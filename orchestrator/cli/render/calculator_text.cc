@@ -50,6 +50,7 @@ std::string FormatEpsilons(const std::vector<Claim>& claims, Notes& notes) {
     const bool bounded = std::isfinite(claim.epsilon);
     text += (text.empty() ? "" : "; ") + (bounded ? EpsilonText(claim.epsilon) : "∞");
     if (claim.adjacency == privacy::Adjacency::slot) text += " slot";
+    if (claim.adjacency == privacy::Adjacency::label) text += " label";
     if (claim.neighbour == privacy::Neighbour::zero_out) text += " zero-out";
     if (!bounded && mark != std::string::npos) text += " " + cells.basis.substr(mark);
   }
@@ -113,8 +114,9 @@ std::string SettingsText(const std::vector<privacy::PublishedSetting>& settings,
          "\n";
   out += "  " +
          Wrap(
-             "† The paper's formula, not a guarantee. The columns on its right are upper bounds: example by "
-             "way of replacing the whole teacher, or one member where shards are disjoint by index.",
+             "† The paper's formula, not a guarantee; of an example, but \"label\": of a label alone at δ = 0, its "
+             "picture being public. The columns on its right are upper bounds: example by way of replacing the whole "
+             "teacher, or one member where shards are disjoint by index.",
              width - 2, 4) +
          "\n";
   return out + NotesText(notes, width);

@@ -89,7 +89,7 @@ ClaimCells MakeClaimCells(const Claim& claim, Notes& notes, bool compact) {
   ClaimCells cells;
   cells.protects = AdjacencyName(claim.adjacency);
   cells.neighbours = NeighbourName(claim.neighbour);
-  cells.delta = ShortNumber(claim.delta);
+  cells.delta = privacy::DeltaText(claim);
   cells.epsilon = EpsilonCell(claim);
   const bool bound = !Unbounded(claim) || claim.status == ClaimStatus::paper_formula;
   std::string note = MakeNote(claim);
@@ -103,8 +103,9 @@ ClaimCells MakeClaimCells(const Claim& claim, Notes& notes, bool compact) {
 
 std::string PrivacyParagraph(const Claim& claim) {
   std::string text =
-      fmt::format("{} ({}, δ = {}): ε {}", AdjacencyName(claim.adjacency), NeighbourName(claim.neighbour),
-                  ShortNumber(claim.delta), claim.status == ClaimStatus::proven && !Unbounded(claim) ? "" : "= ");
+      fmt::format("{} ({}, δ {}{}): ε {}", AdjacencyName(claim.adjacency), NeighbourName(claim.neighbour),
+                  claim.delta_stated ? "= " : "", privacy::DeltaText(claim),
+                  claim.status == ClaimStatus::proven && !Unbounded(claim) ? "" : "= ");
   if (claim.status == ClaimStatus::audited) text.resize(text.size() - 2);
   text += EpsilonCell(claim);
   if (!claim.accountant.empty()) text += " by " + claim.accountant;

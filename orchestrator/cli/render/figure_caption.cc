@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/base/number_text.h"
+#include "experiments/privacy/statement.h"
 #include "orchestrator/cli/render/version.h"
 #include "orchestrator/results/tables/figure_words.h"
 
@@ -131,7 +132,7 @@ bool Alike(const Claim& a, const Claim& b) {
     return claim.status == ClaimStatus::proven || claim.status == ClaimStatus::unbounded;
   };
   return a.adjacency == b.adjacency && a.neighbour == b.neighbour && a.delta == b.delta &&
-         (a.status == b.status || (guarantee(a) && guarantee(b)));
+         a.delta_stated == b.delta_stated && (a.status == b.status || (guarantee(a) && guarantee(b)));
 }
 
 // The least of several guarantees on the same relation counts.
@@ -170,8 +171,8 @@ std::string RangeText(const ClaimGroup& group) {
 
 std::string GroupText(const ClaimGroup& group) {
   const Claim& like = group.like;
-  const std::string about = fmt::format("{}, {}, δ = {}", AdjacencyName(like.adjacency), NeighbourName(like.neighbour),
-                                        ShortNumber(like.delta));
+  const std::string about = fmt::format("{}, {}, δ {}{}", AdjacencyName(like.adjacency), NeighbourName(like.neighbour),
+                                        like.delta_stated ? "= " : "", privacy::DeltaText(like));
   switch (like.status) {
     case ClaimStatus::paper_formula:
       return "formula † ε = " + RangeText(group) + " (" + about + "; no guarantee)";
@@ -208,13 +209,19 @@ std::string JoinedNames(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string PointText(const FigurePoint& point, double factor) {
+// In the unit of the y axis.
+std::string ValueText(const FigureData& data, double value) {
+  return InPercent(data) ? fmt::format("{:.4g}", 100 * value) : PublishedText(value, data.spec.y);
+}
+
+std::string PointText(const FigureData& data, const FigurePoint& point) {
   std::string text = point.at.empty() ? "all x" : point.at;
-  if (point.summary.n > 0) text += fmt::format(": {:.4g}", factor * point.summary.mean);
+  if (point.summary.n > 0) text += ": " + ValueText(data, point.summary.mean);
   if (point.summary.ci95)
-    text += fmt::format(" ({:.4g} to {:.4g})", factor * point.summary.ci95->first, factor * point.summary.ci95->second);
+    text += fmt::format(" ({} to {})", ValueText(data, point.summary.ci95->first),
+                        ValueText(data, point.summary.ci95->second));
   if (point.summary.n == 0 && point.state == CellState::missing) text += ": missing";
-  if (point.published) text += fmt::format(", published {:.4g}", factor * *point.published);
+  if (point.published) text += ", published " + ValueText(data, *point.published);
   return text;
 }
 
@@ -270,7 +277,6 @@ std::vector<std::string> MakeCaption(const FigureData& data) {
 }
 
 std::string DescribeFigure(const FigureData& data) {
-  const double factor = InPercent(data) ? 100 : 1;
   std::string text = fmt::format("{} against {}.", YLabel(data), XLabel(data));
   if (data.spec.kind == FigureKind::samples) text = "Synthetic samples.";
   if (data.spec.kind == FigureKind::map) text = "Synthetic samples among pictures of their data set.";
@@ -280,12 +286,12 @@ std::string DescribeFigure(const FigureData& data) {
       text += "\n" + (name.empty() ? "Measured" : name) + ": ";
       if (data.spec.kind == FigureKind::curve) {
         text += series.points.empty() ? "missing"
-                                      : fmt::format("{} points, from {:.4g} to {:.4g}", series.points.size(),
-                                                    factor * series.points.front().summary.mean,
-                                                    factor * series.points.back().summary.mean);
+                                      : fmt::format("{} points, from {} to {}", series.points.size(),
+                                                    ValueText(data, series.points.front().summary.mean),
+                                                    ValueText(data, series.points.back().summary.mean));
       } else {
         for (std::size_t i = 0; i < series.points.size(); ++i)
-          text += (i == 0 ? "" : "; ") + PointText(series.points[i], factor);
+          text += (i == 0 ? "" : "; ") + PointText(data, series.points[i]);
       }
       text += ".";
     }

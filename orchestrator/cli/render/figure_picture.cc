@@ -181,7 +181,9 @@ ordered_json Ids(const std::vector<TrialId>& trials) {
   return ids;
 }
 
-ordered_json PointJson(const FigurePoint& point, bool curve) {
+ordered_json PointJson(const FigurePoint& point, const FigureData& data) {
+  const bool curve = data.spec.kind == FigureKind::curve;
+  const auto value = [&data](double number) { return MetricJson(number, data.spec.y); };
   const SeedSummary& summary = point.summary;
   ordered_json json;
   if (curve)
@@ -190,15 +192,16 @@ ordered_json PointJson(const FigurePoint& point, bool curve) {
     json["x"] = *number;
   else
     json["x"] = point.at.empty() ? ordered_json() : ordered_json(point.at);
-  json["mean"] = summary.n > 0 ? ordered_json(summary.mean) : ordered_json();
+  json["mean"] = summary.n > 0 ? value(summary.mean) : ordered_json();
   json["sd"] = summary.sd ? ordered_json(*summary.sd) : ordered_json();
   json["n"] = summary.n;
-  json["ci95"] = summary.ci95 ? ordered_json{summary.ci95->first, summary.ci95->second} : ordered_json();
+  json["ci95"] = summary.ci95 ? ordered_json{value(summary.ci95->first), value(summary.ci95->second)} : ordered_json();
   if (curve) return json;
-  json["values"] = point.singles;
+  json["values"] = ordered_json::array();
+  for (const double single : point.singles) json["values"].push_back(value(single));
   json["planned"] = point.planned;
   json["failed"] = point.failed;
-  json["published"] = point.published ? ordered_json(*point.published) : ordered_json();
+  json["published"] = point.published ? value(*point.published) : ordered_json();
   json["state"] = CellStateName(point.state);
   json["claims"] = ClaimsJson(point.claims);
   json["trials"] = Ids(point.trials);
@@ -211,7 +214,7 @@ ordered_json SeriesJson(const FigureSeries& series, const FigureData& data) {
   json["label"] = series.label;
   json["keys"] = KeysAndValues(data.keys, series.values);
   json["points"] = ordered_json::array();
-  for (const FigurePoint& point : series.points) json["points"].push_back(PointJson(point, curve));
+  for (const FigurePoint& point : series.points) json["points"].push_back(PointJson(point, data));
   if (!curve) return json;
   json["n"] = series.measured;
   json["planned"] = series.planned;

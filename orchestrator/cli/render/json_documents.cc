@@ -5,6 +5,7 @@
 #include "experiments/methods/spec_codec.h"
 #include "experiments/privacy/accountants/reasons.h"
 #include "orchestrator/results/sweep_status.h"
+#include "orchestrator/results/tables/statistics.h"
 #include "orchestrator/results/trial_names.h"
 
 namespace retort::orchestrator::cli {
@@ -37,6 +38,11 @@ void WriteWithArray(const std::function<void(std::string_view)>& out, const nloh
 
 using nlohmann::ordered_json;
 
+ordered_json MetricJson(double value, const std::string& metric) {
+  const std::optional<std::int64_t> count = FindCount(value, metric);
+  return count ? ordered_json(*count) : ordered_json(value);
+}
+
 namespace {
 
 // All but the spec.
@@ -53,7 +59,7 @@ ordered_json SummaryJson(const TrialView& trial) {
   if (!trial.audit_unknown.empty()) json["audit_unknown"] = trial.audit_unknown;
   json["metrics"] = ordered_json::object();
   if (trial.row)
-    for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = value;
+    for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = MetricJson(value, name);
   json["row_digest"] = trial.row ? ordered_json(trial.row->row_digest) : ordered_json();
   return json;
 }

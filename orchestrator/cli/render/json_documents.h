@@ -41,6 +41,9 @@ inline constexpr int kSchemaVersion = 1;
                                     const std::vector<std::pair<std::string, std::string>>& further = {});
 [[nodiscard]] nlohmann::ordered_json LedgerEntryJson(const storage::LedgerEntry& entry);
 
+// A value of a metric: counts as whole numbers.
+[[nodiscard]] nlohmann::ordered_json MetricJson(double value, const std::string& metric);
+
 // [{"host","device","rank","slot","state":"free|busy|drained|lost","trials":[ID…]}…]; a lost one has "since".
 [[nodiscard]] nlohmann::ordered_json DevicesJson(const std::vector<DeviceView>& devices);
 

@@ -128,7 +128,8 @@ class TablePart {
     cell.strong = entry.best;
     if (!quoted)
       cell.below.push_back(SeedsText(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : ""));
-    if (entry.summary->ci95) cell.below.push_back("seeds " + IntervalText(*entry.summary->ci95, metric));
+    if (const std::string seeds = SeedsIntervalText(*entry.summary, metric); !seeds.empty())
+      cell.below.push_back("seeds " + seeds);
     if (*entry.test) cell.below.push_back("test " + IntervalText({(*entry.test)->low, (*entry.test)->high}, metric));
     return cell;
   }

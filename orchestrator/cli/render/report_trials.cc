@@ -21,6 +21,7 @@
 #include "orchestrator/cli/render/version.h"
 #include "orchestrator/core/cost_model.h"
 #include "orchestrator/results/sweep_status.h"
+#include "orchestrator/results/tables/statistics.h"
 #include "orchestrator/results/trial_names.h"
 
 namespace retort::orchestrator::cli {
@@ -71,7 +72,7 @@ HtmlLine MakeLine(const TrialView& trial, const std::string& metric, bool linked
   name.header = true;
   if (linked) name.href = "#" + TrialAnchor(trial);
   const auto value = trial.row ? Find(trial.row->metrics, metric) : std::nullopt;
-  HtmlCell measured = value ? NumberCell(MetricText(metric, *value), *value) : HtmlCell{"–"};
+  HtmlCell measured = value ? NumberCell(MetricText(*value, metric), *value) : HtmlCell{"–"};
   const std::string failure = FindFailureWord(trial);
   return {name,
           {trial.spec.data ? trial.spec.data->name : "–"},

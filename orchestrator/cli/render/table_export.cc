@@ -139,7 +139,7 @@ std::vector<MarkupCell> FirstCells(const TableEntry& entry, const std::string& m
                        entry.best_published ? Face::italic : Face::plain};
   published.marks = FormatMarks(*entry.notes, notes);
   cells.push_back(std::move(published));
-  cells.push_back({entry.summary->ci95 ? IntervalText(*entry.summary->ci95, metric) : "–"});
+  cells.push_back({TextOrDash(SeedsIntervalText(*entry.summary, metric))});
   cells.push_back({*entry.test ? IntervalText({(*entry.test)->low, (*entry.test)->high}, metric) : "–"});
   return cells;
 }
@@ -324,11 +324,15 @@ std::string JoinedBySemicolon(const std::vector<std::string>& words) {
 
 std::vector<std::string> MeasuredFields(const TableEntry& entry, const std::string& metric) {
   const SeedSummary& summary = *entry.summary;
-  std::vector<std::string> fields = {metric, summary.n > 0 ? fmt::format("{}", summary.mean) : "", Number(summary.sd),
+  const auto value = [&metric](double number) {
+    const std::optional<std::int64_t> count = FindCount(number, metric);
+    return count ? std::to_string(*count) : fmt::format("{}", number);
+  };
+  std::vector<std::string> fields = {metric, summary.n > 0 ? value(summary.mean) : "", Number(summary.sd),
                                      std::to_string(summary.n)};
-  fields.push_back(summary.ci95 ? fmt::format("{}", summary.ci95->first) : "");
-  fields.push_back(summary.ci95 ? fmt::format("{}", summary.ci95->second) : "");
-  fields.push_back(Number(entry.published));
+  fields.push_back(summary.ci95 ? value(summary.ci95->first) : "");
+  fields.push_back(summary.ci95 ? value(summary.ci95->second) : "");
+  fields.push_back(entry.published ? value(*entry.published) : "");
   fields.emplace_back(CellStateName(entry.state));
   return fields;
 }
@@ -337,7 +341,7 @@ std::vector<std::string> ClaimFields(const privacy::Claim& claim) {
   const bool finite = std::isfinite(claim.epsilon) && claim.status != privacy::ClaimStatus::unbounded;
   return {std::string(privacy::AdjacencyName(claim.adjacency)),
           std::string(privacy::NeighbourName(claim.neighbour)),
-          ShortNumber(claim.delta),
+          claim.delta_stated ? ShortNumber(claim.delta) : "",
           finite ? fmt::format("{}", claim.epsilon) : "inf",
           Number(claim.lower),
           std::string(privacy::StatusName(claim.status)),
@@ -426,11 +430,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void AddSummary(const SeedSummary& summary, ordered_json& into) {
-  into["mean"] = summary.n > 0 ? ordered_json(summary.mean) : ordered_json();
+// What is measured, and what is published beside it.
+template <typename Line>
+void AddValues(const Line& line, const std::string& metric, ordered_json& into) {
+  const SeedSummary& summary = line.summary;
+  into["mean"] = summary.n > 0 ? MetricJson(summary.mean, metric) : ordered_json();
   into["sd"] = summary.sd ? ordered_json(*summary.sd) : ordered_json();
   into["n"] = summary.n;
-  into["ci95"] = summary.ci95 ? ordered_json{summary.ci95->first, summary.ci95->second} : ordered_json();
+  into["ci95"] = summary.ci95
+                     ? ordered_json{MetricJson(summary.ci95->first, metric), MetricJson(summary.ci95->second, metric)}
+                     : ordered_json();
+  into["published"] = line.published ? MetricJson(*line.published, metric) : ordered_json();
 }
 
 ordered_json IdsJson(const std::vector<TrialId>& trials) {
@@ -447,7 +457,7 @@ ordered_json SourceJson(const std::optional<PublishedValue>& source) {
   json["dataset"] = source->dataset;
   json["approach"] = source->approach;
   json["epsilon"] = source->epsilon ? ordered_json(*source->epsilon) : ordered_json();
-  json["delta"] = source->delta;
+  json["delta"] = source->delta ? ordered_json(*source->delta) : ordered_json();
   json["setting"] = source->setting;
   json["metric"] = source->metric;
   json["printed"] = source->printed;
@@ -470,8 +480,7 @@ ordered_json CellJson(const TableCell& cell, const ResultTable& table) {
   json["row"] = KeysAndValues(spec.rows, cell.row);
   json["column"] = KeysAndValues(spec.columns, cell.column);
   json["metric"] = spec.metric;
-  AddSummary(cell.summary, json);
-  json["published"] = cell.published ? ordered_json(*cell.published) : ordered_json();
+  AddValues(cell, spec.metric, json);
   json["state"] = CellStateName(cell.state);
   json["planned"] = cell.planned;
   json["failed"] = cell.failed;
@@ -490,8 +499,7 @@ ordered_json TeacherJson(const TeacherLine& teacher, const ResultTable& table) {
   json["network"] = teacher.network;
   json["data"] = teacher.data;
   json["metric"] = table.spec.metric;
-  AddSummary(teacher.summary, json);
-  json["published"] = teacher.published ? ordered_json(*teacher.published) : ordered_json();
+  AddValues(teacher, table.spec.metric, json);
   json["claims"] = ClaimsJson(teacher.claims);
   json["trials"] = IdsJson(teacher.trials);
   AddMarks(teacher, table.smoke, json);

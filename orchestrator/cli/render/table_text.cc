@@ -282,7 +282,8 @@ class TextTables {
     std::vector<std::string> lines = {
         Best(MeasuredText(*entry.summary, metric), entry.best, bold_),
         SeedsText(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : "")};
-    if (entry.summary->ci95) lines.push_back("seeds " + IntervalText(*entry.summary->ci95, metric));
+    if (const std::string seeds = SeedsIntervalText(*entry.summary, metric); !seeds.empty())
+      lines.push_back("seeds " + seeds);
     if (*entry.test) lines.push_back("test " + IntervalText({(*entry.test)->low, (*entry.test)->high}, metric));
     if (entry.published) lines.push_back("published " + published);
     return lines;

@@ -12,6 +12,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/trial_pictures.h"
 #include "orchestrator/results/sweep_status.h"
+#include "orchestrator/results/tables/statistics.h"
 #include "orchestrator/results/trial_names.h"
 
 namespace retort::orchestrator::cli {
@@ -45,7 +46,7 @@ Facts CollectFacts(const TrialView& trial) {
   if (!trial.detail.empty()) facts.emplace_back("detail", trial.detail);
   for (const auto& [key, value] : trial.spec.axes) facts.emplace_back(key, value);
   if (!trial.row) return facts;
-  for (const auto& [name, value] : trial.row->metrics) facts.emplace_back(name, MetricText(name, value));
+  for (const auto& [name, value] : trial.row->metrics) facts.emplace_back(name, MetricText(value, name));
   for (const auto& [name, value] : trial.row->timings) facts.emplace_back(name, TimingText(name, value));
   if (!trial.row->row_digest.empty()) facts.emplace_back("row digest", trial.row->row_digest);
   if (!trial.row->attempt_file.empty()) facts.emplace_back("file", trial.row->attempt_file);
@@ -160,17 +161,13 @@ std::string FormatSummary(const TrialView& trial, const std::string& metric) {
   std::string text = FormatTrialName(trial.spec) + ": " + std::string(StateName(trial.state));
   if (!trial.row) return text;
   for (const auto& [name, value] : trial.row->metrics)
-    if (name == metric) text += ", " + metric + " " + MetricText(name, value);
+    if (name == metric) text += ", " + metric + " " + MetricText(value, name);
   return text;
 }
 
 }  // namespace
 
 std::string TrialAnchor(const TrialView& trial) { return "trial-" + trial.spec.id.Hex(); }
-
-std::string MetricText(const std::string& name, double value) {
-  return name.find("accuracy") == std::string::npos ? fmt::format("{:.6g}", value) : PercentText(value) + " %";
-}
 
 void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial,
                 const std::vector<const storage::LedgerEntry*>& ledger, std::size_t& picture_bytes,

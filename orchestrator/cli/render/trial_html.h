@@ -11,9 +11,6 @@ namespace retort::orchestrator::cli {
 // "trial-1f3a9c2e…", the id of its part of the page.
 [[nodiscard]] std::string TrialAnchor(const TrialView& trial);
 
-// "0.9173" in percent for accuracies; four digits for the rest.
-[[nodiscard]] std::string MetricText(const std::string& name, double value);
-
 // Folded. `ledger`: the trial's own entries, by id. `picture_bytes` grows by what its pictures take.
 void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial,
                 const std::vector<const storage::LedgerEntry*>& ledger, std::size_t& picture_bytes,

@@ -76,7 +76,8 @@ struct FigurePanel {
 struct EpsilonTarget {
   std::string claim;  // "paper", "example", ...
   std::string delta;
-  bool proven = true;  // by every trial that was measured
+  bool proven = true;     // by every trial that was measured
+  bool of_label = false;  // of the claim "paper": the formula is that of a label alone
   bool operator==(const EpsilonTarget&) const = default;
 };
 

@@ -7,6 +7,7 @@
 
 #include "experiments/base/number_text.h"
 #include "experiments/methods/spec_keys.h"
+#include "experiments/privacy/paper_formulas.h"
 #include "orchestrator/results/trial_fields.h"
 
 namespace retort::orchestrator {
@@ -43,8 +44,17 @@ std::string KeyWords(const std::string& key, bool symbol) {
 
 std::string TargetWords(const EpsilonTarget& target) {
   const std::string delta = ", δ = " + target.delta;
-  if (target.claim == "paper") return "the paper's formula †, no guarantee" + delta;
+  if (target.claim == "paper")
+    return std::string("the paper's formula †") + (target.of_label ? " of a label" : "") + ", no guarantee" + delta;
   return target.claim + (target.proven ? ", proven" : ", asked for and not proven by these runs") + delta;
+}
+
+// What the trial's epsilon asks for. LabelDP by a paper's formula has no delta.
+EpsilonTarget MakeTarget(const TrialSpec& spec) {
+  EpsilonTarget target{KeyText(spec, "claim"), ShortNumber(spec.privacy.delta)};
+  target.of_label = target.claim == "paper" && privacy::HasLabelFormula(spec);
+  if (target.of_label) target.delta = "0";
+  return target;
 }
 
 // A proven claim of that adjacency with no more than was asked for; claims are rounded up to thousandths.
@@ -68,7 +78,7 @@ std::vector<EpsilonTarget> FindTargets(const FigureData& data, const ResultTable
     if (cell.trials.empty()) continue;
     const TrialSpec& spec = *specs.at(cell.trials.front());
     if (spec.privacy.epsilon <= 0) continue;
-    EpsilonTarget target{KeyText(spec, "claim"), ShortNumber(spec.privacy.delta), true};
+    EpsilonTarget target = MakeTarget(spec);
     target.proven = cell.summary.n == 0 || Proves(cell.claims, target.claim, spec.privacy.epsilon);
     const auto known = std::find_if(targets.begin(), targets.end(), [&target](const EpsilonTarget& other) {
       return other.claim == target.claim && other.delta == target.delta;
@@ -108,7 +118,7 @@ std::string DescribeValue(const FigureData& data, const std::string& key, const 
   if (key == "epsilon") {
     std::string words = "ε = " + value;
     if (trial == nullptr) return words + " as the paper claims it";
-    const EpsilonTarget asked{KeyText(*trial, "claim"), ShortNumber(trial->privacy.delta), true};
+    const EpsilonTarget asked = MakeTarget(*trial);
     for (const EpsilonTarget& target : data.epsilons)
       if (target.claim == asked.claim && target.delta == asked.delta) return words + " (" + TargetWords(target) + ")";
     return words;
@@ -127,10 +137,11 @@ std::string SeriesLabel(const FigureData& data, const std::vector<bool>& varying
     if (!words.empty()) label += (label.empty() ? "" : ", ") + words;
   }
   // Lines that mean different things by one axis say what.
-  if (trial != nullptr && data.spec.x == "epsilon" && data.epsilons.size() > 1 && trial->privacy.epsilon > 0)
-    for (const EpsilonTarget& target : data.epsilons)
-      if (target.claim == KeyText(*trial, "claim") && target.delta == ShortNumber(trial->privacy.delta))
-        label += " [ε: " + TargetWords(target) + "]";
+  if (trial == nullptr || data.spec.x != "epsilon" || data.epsilons.size() < 2 || trial->privacy.epsilon <= 0)
+    return label;
+  const EpsilonTarget asked = MakeTarget(*trial);
+  for (const EpsilonTarget& target : data.epsilons)
+    if (target.claim == asked.claim && target.delta == asked.delta) label += " [ε: " + TargetWords(target) + "]";
   return label;
 }
 

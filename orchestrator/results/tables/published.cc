@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <set>
@@ -54,8 +55,8 @@ std::vector<PublishedValue> ParsePublished(std::string_view csv) {
     if (fields.size() != 10) continue;
     const std::optional<double> number = ParseCount(fields[8]);
     if (!number) continue;
-    values.push_back({fields[0], fields[1], fields[2], fields[3], NumberIn(fields[4]), NumberIn(fields[5]).value_or(0),
-                      fields[6], fields[7], *number, fields[9], fields[8]});
+    values.push_back({fields[0], fields[1], fields[2], fields[3], NumberIn(fields[4]), NumberIn(fields[5]), fields[6],
+                      fields[7], *number, fields[9], fields[8]});
   }
   return values;
 }
@@ -79,6 +80,26 @@ std::vector<std::string> ListPublishedTables() {
   return {names.begin(), names.end()};
 }
 
+privacy::Adjacency FindAdjacency(const PublishedValue& value) {
+  constexpr std::array<std::string_view, 5> kOfLabels = {"ALIBI", "ClusterRR", "DP-DFD", "LP-2ST", "Protocol"};
+  constexpr std::array<std::string_view, 2> kForLabels = {"label DP", "label-sensitive"};
+  const bool approach = std::find(kOfLabels.begin(), kOfLabels.end(), value.approach) != kOfLabels.end();
+  const bool setting = std::any_of(kForLabels.begin(), kForLabels.end(),
+                                   [&](std::string_view words) { return value.setting.starts_with(words); });
+  return approach || setting ? privacy::Adjacency::label : privacy::Adjacency::example;
+}
+
+bool RoundsToPrinted(const PublishedValue& value, double measured) {
+  const std::size_t point = value.printed.find('.');
+  const std::size_t digits = point == std::string::npos ? value.printed.size() : point + 1;
+  const auto decimals =
+      static_cast<int>(std::min(value.printed.find_first_not_of("0123456789", digits), value.printed.size()) - digits);
+  double unit = std::pow(10.0, -decimals);
+  if (value.printed.ends_with('K')) unit *= 1e3;
+  if (value.printed.ends_with('M')) unit *= 1e6;
+  return std::abs(measured - value.value) < unit;  // some papers round, and some cut off
+}
+
 std::string FormatPublishedName(const PublishedValue& value) {
   std::string name = value.approach;
   if (!value.setting.empty()) name += ", " + value.setting;
@@ -95,24 +116,25 @@ namespace {
 
 // Conditions are written "KEY/OTHER-KEY = VALUE|OTHER-VALUE; KEY != VALUE; KEY on; KEY off".
 
-// Of the data set alone, where one is named.
+// Of the data set alone, where one is named. `formula`: as PublishedScope.
 struct ApproachRule {
   std::string_view approach, dataset, conditions;
+  bool formula = false;
 };
 constexpr std::array kApproaches = {
     ApproachRule{"Teacher", "", "method = plain|loaded; trained_on != public"},
-    ApproachRule{"DPDFD", "", "method = dpdfd"},
-    ApproachRule{"DP-DFD", "", "method = dp-dfd"},
-    ApproachRule{"DPSD", "", "method = dpsd-data|dpsd-label"},
-    ApproachRule{"DPSD-T", "", "method = dpsd-t"},
-    ApproachRule{"FedDPSD", "", "method = feddpsd; branch = data"},
+    ApproachRule{"DPDFD", "", "method = dpdfd", true},
+    ApproachRule{"DP-DFD", "", "method = dp-dfd", true},
+    ApproachRule{"DPSD", "", "method = dpsd-data|dpsd-label", true},
+    ApproachRule{"DPSD-T", "", "method = dpsd-t", true},
+    ApproachRule{"FedDPSD", "", "method = feddpsd; branch = data", true},
     ApproachRule{"FedAVG", "", "method = fedavg"},
     ApproachRule{"DENSE", "", "method = dense"},
-    ApproachRule{"RONA", "", "method = rona"},
-    ApproachRule{"RONA-S1", "CIFAR10", "method = rona; student = conv-small"},
-    ApproachRule{"RONA-S1", "SVHN", "method = rona; student = conv-small-svhn"},
-    ApproachRule{"RONA-S1", "MNIST", "method = rona; student = conv-small-mnist"},
-    ApproachRule{"RONA-S2", "CIFAR10", "method = rona; student = conv-small-s2"},
+    ApproachRule{"RONA", "", "method = rona", true},
+    ApproachRule{"RONA-S1", "CIFAR10", "method = rona; student = conv-small", true},
+    ApproachRule{"RONA-S1", "SVHN", "method = rona; student = conv-small-svhn", true},
+    ApproachRule{"RONA-S1", "MNIST", "method = rona; student = conv-small-mnist", true},
+    ApproachRule{"RONA-S2", "CIFAR10", "method = rona; student = conv-small-s2", true},
     ApproachRule{"DPSGD", "", "method = dpsgd; activation != tanh; clipping != per-layer"},
     ApproachRule{"TSADP", "", "method = dpsgd; activation = tanh; clipping != per-layer"},
     ApproachRule{"GM-DP", "", "method = dpsgd; clipping = per-layer"},
@@ -318,6 +340,7 @@ PublishedScope FindScope(const PublishedValue& value) {
   if (!metric.empty()) Put("metric = " + std::string(metric), scope);
   Put(native && rule->approach == "Teacher" ? "role = teacher" : "role = student", scope);
   if (native) Put(rule->conditions, scope);
+  scope.formula = native && rule->formula;
   scope.joins = PutSetting(value, scope) && native && !metric.empty();
   return scope;
 }

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/privacy/claim.h"
+
 namespace retort::orchestrator {
 
 struct PublishedValue {
   std::string paper, table, dataset, approach;
   std::optional<double> epsilon;  // as the paper claims it
-  double delta = 0;               // likewise; 0 = none claimed
+  std::optional<double> delta;    // likewise; nothing: the source names none
   std::string setting, metric;
   double value = 0;     // fraction for accuracies; "155.21K" is 155,210
   std::string note;     // what has to be known of the value; most have none
@@ -32,6 +34,13 @@ struct PublishedValue {
 [[nodiscard]] std::vector<PublishedValue> FindPublishedTable(std::string_view paper_and_table);
 // Every "paper/table" there is.
 [[nodiscard]] std::vector<std::string> ListPublishedTables();
+
+// Returns what the source claims the value's epsilon for: `label` of approaches and settings that protect labels alone,
+// else `example`.
+[[nodiscard]] privacy::Adjacency FindAdjacency(const PublishedValue& value);
+
+// Whether a count that was measured is the one that is printed, to the digits of "155.21K".
+[[nodiscard]] bool RoundsToPrinted(const PublishedValue& value, double measured);
 
 // "DPSD, label-sensitive, MNIST, ε = 1 in dpsd/table4".
 [[nodiscard]] std::string FormatPublishedName(const PublishedValue& value);
@@ -61,6 +70,7 @@ struct TrialCondition {
 
 struct PublishedScope {
   bool joins = false;                      // false: no trial, whatever its keys
+  bool formula = false;                    // the value's epsilon is what the formula of the trial's own paper gives
   std::vector<TrialCondition> conditions;  // all hold; what is known of them, too, where nothing joins
 };
 

@@ -12,6 +12,7 @@
 
 #include "experiments/base/number_text.h"
 #include "experiments/privacy/planned_events.h"
+#include "experiments/privacy/relation.h"
 #include "orchestrator/results/trial_fields.h"
 
 namespace retort::orchestrator {
@@ -46,7 +47,7 @@ bool Stands(const PublishedValue& value, const std::string& column, const std::s
   if (column == "setting") return value.setting == text;
   if (column == "metric") return value.metric == text;
   const std::optional<double> asked = NumberIn(text);
-  const std::optional<double> there = column == "epsilon" ? value.epsilon : std::optional(value.delta);
+  const std::optional<double> there = column == "epsilon" ? value.epsilon : value.delta;
   return asked && there && SameNumber(*asked, *there, 1e-9);
 }
 
@@ -134,7 +135,18 @@ std::optional<double> PublishedJoiner::ComputeFormulaEpsilon(const TrialSpec& sp
   return events.ok() ? formula(accountant_.ComputeClaims({&spec, {}}, *events)) : std::nullopt;
 }
 
-bool PublishedJoiner::EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, double epsilon) {
+bool PublishedJoiner::ClaimFits(const TrialSpec& spec, std::size_t value) const {
+  const bool asked = spec.privacy.claim != ClaimTarget::none && spec.privacy.claim != ClaimTarget::paper;
+  if (scopes_[value].formula) return spec.reading != Reading::sound && !asked;
+  if (!asked) return true;
+  const bool of_label = FindAdjacency(values_[value]) == privacy::Adjacency::label;
+  return spec.privacy.claim == (of_label ? ClaimTarget::label : ClaimTarget::example);
+}
+
+bool PublishedJoiner::EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, std::size_t value) {
+  if (!values_[value].epsilon) return true;
+  if (!ClaimFits(spec, value)) return false;
+  const double epsilon = *values_[value].epsilon;
   if (spec.privacy.epsilon > 0) return SameNumber(spec.privacy.epsilon, epsilon, 1e-9);
   if (spec.role == Role::teacher) return false;
   if (const std::optional<double> answer = NumberIn(SpecField(spec, "epsilon0").value_or("")); answer && *answer > 0)
@@ -157,29 +169,45 @@ const PublishedValue* PublishedJoiner::Only(const std::vector<const PublishedVal
   return nullptr;
 }
 
+bool PublishedJoiner::IsOfTeacher(std::size_t value) const {
+  return std::any_of(
+      scopes_[value].conditions.begin(), scopes_[value].conditions.end(), [](const TrialCondition& condition) {
+        return orchestrator::Holds(condition.keys, "role") && orchestrator::Holds(condition.values, "teacher");
+      });
+}
+
+std::vector<const PublishedValue*> PublishedJoiner::FindNamed(const TrialSpec& spec, const PublishedJoin& rule) const {
+  const bool names_role = std::any_of(rule.conditions.begin(), rule.conditions.end(),
+                                      [](const KeyCondition& condition) { return condition.key == "role"; });
+  const bool names_data = std::any_of(rule.columns.begin(), rule.columns.end(),
+                                      [](const auto& column) { return column.first == "dataset"; });
+  std::vector<const PublishedValue*> named;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const PublishedValue& value = values_[i];
+    const bool own_data =
+        names_data || (spec.data && spec.data->published_as && SameDataSet(value.dataset, *spec.data->published_as));
+    const bool own_role = names_role || spec.role == Role::student || IsOfTeacher(i);
+    if (own_data && own_role && std::all_of(rule.columns.begin(), rule.columns.end(), [&](const auto& column) {
+          return Stands(value, column.first, column.second);
+        }))
+      named.push_back(&value);
+  }
+  return named;
+}
+
 Join PublishedJoiner::For(const TrialSpec& spec, const std::vector<privacy::Claim>& claims) {
   for (std::size_t i = 0; i < table_.joins.size(); ++i) {
     const PublishedJoin& rule = table_.joins[i];
     if (!Fits(spec, rule.conditions)) continue;
+    const std::vector<const PublishedValue*> named = FindNamed(spec, rule);
+    if (spec.role == Role::teacher && named.empty() && !rule.columns.empty()) continue;  // a rule for students
     used_rules_[i] = true;
-    if (rule.columns.empty()) return {nullptr, true};
-    const bool names_data = std::any_of(rule.columns.begin(), rule.columns.end(),
-                                        [](const auto& column) { return column.first == "dataset"; });
-    std::vector<const PublishedValue*> fitting;
-    for (const PublishedValue& value : values_) {
-      const bool own_data =
-          names_data || (spec.data && spec.data->published_as && SameDataSet(value.dataset, *spec.data->published_as));
-      if (own_data && std::all_of(rule.columns.begin(), rule.columns.end(),
-                                  [&](const auto& column) { return Stands(value, column.first, column.second); }))
-        fitting.push_back(&value);
-    }
-    return {Only(fitting, spec), true};
+    return {rule.columns.empty() ? nullptr : Only(named, spec), true};
   }
   if (!spec.data || !spec.data->published_as) return {};
   std::vector<const PublishedValue*> fitting;
   for (const std::size_t i : OfData(*spec.data->published_as))
-    if (InScope(spec, scopes_[i]) && (!values_[i].epsilon || EpsilonFits(spec, claims, *values_[i].epsilon)))
-      fitting.push_back(&values_[i]);
+    if (InScope(spec, scopes_[i]) && EpsilonFits(spec, claims, i)) fitting.push_back(&values_[i]);
   return {Only(fitting, spec), false};
 }
 
@@ -217,11 +245,13 @@ namespace {
 
 privacy::Claim QuotedClaim(const PublishedValue& value) {
   privacy::Claim claim;
-  claim.delta = value.delta;
+  claim.adjacency = FindAdjacency(value);
+  claim.delta = value.delta.value_or(0);
+  claim.delta_stated = value.delta.has_value();
   claim.epsilon = *value.epsilon;
   claim.status = privacy::ClaimStatus::paper_formula;
   claim.accountant = "quoted:" + value.paper + "/" + value.table;
-  claim.units = "one training example, as the paper claims";
+  claim.units = privacy::DescribeUnit(claim.adjacency) + ", as the paper claims";
   claim.reason = "as " + value.paper + " claims it; neither run nor checked here";
   return claim;
 }

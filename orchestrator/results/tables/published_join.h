@@ -24,8 +24,10 @@ struct Join {
 };
 
 // Of one table. A value joins a trial when the data set (by published_as), the conditions of its scope and the epsilon
-// agree; a value without epsilon joins at any. Where several differing values would join, none does, and `warnings`
-// says which. `joins` of the table comes before all of this.
+// agree, in what it is claimed for, too: a value at the epsilon of a paper's formula joins no trial that asks for a
+// proven one or draws other noise (the reading sound). A value without epsilon joins at any. Where several differing
+// values would join, none does, and `warnings` says which. `joins` of the table comes before all of this; a rule
+// without a condition on `role` puts values of students beside students alone.
 class PublishedJoiner {
  public:
   // The arguments outlive the joiner.
@@ -54,7 +56,13 @@ class PublishedJoiner {
   [[nodiscard]] const std::vector<std::size_t>& OfData(const std::string& published_as);
   [[nodiscard]] std::string Fact(const TrialSpec& spec, const std::string& key) const;
   [[nodiscard]] bool Holds(const TrialSpec& spec, const TrialCondition& condition) const;
-  [[nodiscard]] bool EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, double epsilon);
+  // Whether the trial's epsilon is claimed for what that of the value is claimed for.
+  [[nodiscard]] bool ClaimFits(const TrialSpec& spec, std::size_t value) const;
+  [[nodiscard]] bool EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, std::size_t value);
+  // Whether it is a teacher's own.
+  [[nodiscard]] bool IsOfTeacher(std::size_t value) const;
+  // What a rule of `joins` names beside the trial.
+  [[nodiscard]] std::vector<const PublishedValue*> FindNamed(const TrialSpec& spec, const PublishedJoin& rule) const;
   // Of the paper's formula at the trial's parameters; nothing where it has none.
   [[nodiscard]] std::optional<double> ComputeFormulaEpsilon(const TrialSpec& spec,
                                                             const std::vector<privacy::Claim>& claims);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "experiments/base/digests.h"
+#include "experiments/base/number_text.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/privacy/statement.h"
@@ -81,15 +82,27 @@ std::optional<TestInterval> ComputeTestInterval(const Gathered& gathered, const 
   return interval;
 }
 
+// What a reader has to know of a value beside this trial, whose measurements are summed up in `measured`.
+std::vector<std::string> ListNotes(const PublishedValue& value, const TrialSpec& spec, const SeedSummary& measured) {
+  const std::string from = value.paper + "/" + value.table + ": ";
+  std::vector<std::string> notes;
+  if (!value.note.empty()) notes.push_back(FormatPublishedNote(value));
+  if (!value.epsilon && spec.role == Role::student && spec.privacy.epsilon > 0)
+    notes.push_back(from + "no ε is stated for this value");
+  if (value.epsilon && !value.delta && spec.role == Role::student)
+    notes.push_back(from + "no δ is stated for this value; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here");
+  if (value.metric == "parameters" && measured.n > 0 && !RoundsToPrinted(value, measured.mean))
+    notes.push_back(from + "another network: the paper's has " + value.printed + " parameters");
+  return notes;
+}
+
 // Cells and teacher lines have these members alike.
 template <typename Line>
 void PutJoin(const Join& join, const TrialSpec& spec, Line& line) {
   if (join.value == nullptr) return;
   line.published = join.value->value;
   line.source = *join.value;
-  if (!join.value->note.empty()) line.notes.push_back(FormatPublishedNote(*join.value));
-  if (!join.value->epsilon && spec.role == Role::student && spec.privacy.epsilon > 0)
-    line.notes.push_back(join.value->paper + "/" + join.value->table + ": no ε is stated for this value");
+  line.notes = ListNotes(*join.value, spec, line.summary);
 }
 
 TableCell MakeCell(const Gathered& gathered, const TableSpec& table) {

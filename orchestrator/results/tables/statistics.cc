@@ -18,10 +18,18 @@ namespace {
 
 bool IsFraction(const std::string& metric) { return metric.find("accuracy") != std::string::npos; }
 
+std::string NumberText(double value, const std::string& metric) {
+  if (const std::optional<std::int64_t> count = FindCount(value, metric)) return CountText(*count);
+  return IsCount(metric) ? fmt::format("{:.1f}", value) : fmt::format("{:.4g}", value);
+}
+
 constexpr double kNormal975 = 1.959963984540054;  // quantile of the normal distribution
 constexpr std::size_t kResamples = 4000;
 
+// Equal values have themselves as their mean, without a rounding.
 double Mean(const std::vector<double>& values) {
+  if (std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); }))
+    return values.front();
   double mean = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());
   return mean;
@@ -95,7 +103,8 @@ bool IsGuarantee(const Claim& claim) {
 bool IsProven(const Claim& claim) { return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon); }
 
 bool SameRelation(const Claim& a, const Claim& b) {
-  return a.adjacency == b.adjacency && a.neighbour == b.neighbour && a.delta == b.delta;
+  return a.adjacency == b.adjacency && a.neighbour == b.neighbour && a.delta == b.delta &&
+         a.delta_stated == b.delta_stated;
 }
 
 // The trial's smallest proven claim of the relation, of any accountant or of the one named.
@@ -175,11 +184,23 @@ std::vector<Claim> WorstClaims(const Trials& trials) {
   }
   return worst;
 }
+
+bool IsCount(const std::string& metric) {
+  return metric.ends_with(".parameters") || metric == "data.skipped" || metric == "stop.step";
+}
+
+std::optional<std::int64_t> FindCount(double value, const std::string& metric) {
+  constexpr double kMaxWhole = 1e15;  // up to which a double holds every digit
+  if (!IsCount(metric) || value != std::round(value) || std::abs(value) > kMaxWhole) return std::nullopt;
+  return std::llround(value);
+}
+
 std::string MeasuredText(const SeedSummary& summary, const std::string& metric) {
   if (summary.n == 0) return "– missing";
   if (IsFraction(metric))
     return PercentText(summary.mean) + (summary.sd ? " ± " + PercentText(*summary.sd) : "") + " %";
-  return fmt::format("{:.4g}", summary.mean) + (summary.sd ? fmt::format(" ± {:.2g}", *summary.sd) : "");
+  if (IsCount(metric) && summary.sd == 0.0) return NumberText(summary.mean, metric);
+  return NumberText(summary.mean, metric) + (summary.sd ? fmt::format(" ± {:.2g}", *summary.sd) : "");
 }
 
 std::string SeedsText(const SeedSummary& summary, int planned, int failed) {
@@ -192,12 +213,22 @@ std::string SeedsText(const SeedSummary& summary, int planned, int failed) {
 }
 
 std::string PublishedText(double published, const std::string& metric) {
-  return IsFraction(metric) ? PercentText(published) + " %" : fmt::format("{:.4g}", published);
+  return IsFraction(metric) ? PercentText(published) + " %" : NumberText(published, metric);
 }
 
 std::string IntervalText(const std::pair<double, double>& interval, const std::string& metric) {
   if (IsFraction(metric)) return PercentText(interval.first) + "–" + PercentText(interval.second);
-  return fmt::format("{:.4g}–{:.4g}", interval.first, interval.second);
+  return NumberText(interval.first, metric) + "–" + NumberText(interval.second, metric);
+}
+
+std::string SeedsIntervalText(const SeedSummary& summary, const std::string& metric) {
+  const bool told = summary.ci95 && !(IsCount(metric) && summary.sd == 0.0);
+  return told ? IntervalText(*summary.ci95, metric) : "";
+}
+
+std::string MetricText(double value, const std::string& metric) {
+  if (IsFraction(metric)) return PercentText(value) + " %";
+  return IsCount(metric) ? NumberText(value, metric) : fmt::format("{:.6g}", value);
 }
 
 }  // namespace retort::orchestrator

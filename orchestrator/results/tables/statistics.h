@@ -33,13 +33,22 @@ struct SeedSummary {
 // largest of the trials' best ones; unbounded where some trial has none. Formulas and audited bounds: the
 // largest of those that are there.
 [[nodiscard]] std::vector<privacy::Claim> WorstClaims(const std::vector<std::vector<privacy::Claim>>& trials);
-// "91.73 ± 0.42 %" for accuracies, plain numbers for other metrics; "– missing" without a value.
+// Whether the metric counts something: its values are whole numbers, and are printed as such.
+[[nodiscard]] bool IsCount(const std::string& metric);
+// Returns the value of such a metric; nothing for other metrics, and for means that are no whole number.
+[[nodiscard]] std::optional<std::int64_t> FindCount(double value, const std::string& metric);
+// "91.73 ± 0.42 %" for accuracies, "155,210" for counts (without a spread where all seeds agree), plain numbers for
+// other metrics; "– missing" without a value.
 [[nodiscard]] std::string MeasuredText(const SeedSummary& summary, const std::string& metric);
 // "n=5", "n=3 of 5", "0 of 3, 1 failed".
 [[nodiscard]] std::string SeedsText(const SeedSummary& summary, int planned, int failed);
-// "95.12 %"; what is published, and a mean where it is compared.
+// "95.12 %", "155,210"; what is published, and a mean where it is compared.
 [[nodiscard]] std::string PublishedText(double published, const std::string& metric);
-// "90.15–93.53", in the unit of the metric.
+// "90.15–93.53", "1,204–1,260", in the unit of the metric.
 [[nodiscard]] std::string IntervalText(const std::pair<double, double>& interval, const std::string& metric);
+// The interval over seeds; empty without one, and for a count in which all seeds agree.
+[[nodiscard]] std::string SeedsIntervalText(const SeedSummary& summary, const std::string& metric);
+// One value, in the unit of the metric: "91.73 %", "155,210", "0.482913".
+[[nodiscard]] std::string MetricText(double value, const std::string& metric);
 
 }  // namespace retort::orchestrator

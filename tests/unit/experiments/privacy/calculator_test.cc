@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/paper_formulas.h"
 #include "experiments/privacy/published_settings.h"
 #include "tests/unit/experiments/privacy/numbers.h"
 
@@ -342,6 +343,8 @@ TEST(CalculatorPapers, PrintedMechanismsWithoutABoundSaySo) {
   Question label = {"paper", "dpsd-label", "", {{"epsilon0", 1}, {"choices", 3}, {"classes", 10}, {"delta", 1e-5}}};
   const auto below = AnswersTo(label);
   EXPECT_EQ(below[0].claim.status, ClaimStatus::paper_formula);
+  EXPECT_EQ(below[0].claim.adjacency, Adjacency::label);
+  EXPECT_EQ(below[0].claim.delta, 0);
   EXPECT_EQ(below[1].claim.status, ClaimStatus::unbounded);
   EXPECT_THAT(below[1].detail, HasSubstr("0.597"));
   label.values["classes"] = 3;  // plain randomised response
@@ -366,6 +369,20 @@ TEST(CalculatorPapers, HonestClaimsDoNotDependOnTheNormBound) {
   EXPECT_LT(small[0].claim.epsilon, large[0].claim.epsilon);
   for (std::size_t i = 1; i < small.size(); ++i)
     EXPECT_NEAR(small[i].unrounded, large[i].unrounded, 1e-3 + 1e-6 * large[i].unrounded);
+}
+
+TEST(ComputePublishedSettings, FormulasOfLabelsAreOfALabelAtDeltaZero) {
+  int of_labels = 0;
+  for (const PublishedSetting& setting : ComputePublishedSettings()) {
+    for (const Claim& claim : setting.printed) {
+      const bool label = IsLabelFormula(claim.accountant);
+      EXPECT_EQ(claim.adjacency, label ? Adjacency::label : Adjacency::example) << setting.method;
+      EXPECT_EQ(claim.delta, label ? 0 : 1e-5) << setting.method;
+      of_labels += label ? 1 : 0;
+    }
+    for (const Claim& claim : setting.example) EXPECT_NE(claim.status, ClaimStatus::paper_formula) << setting.method;
+  }
+  EXPECT_EQ(of_labels, 5);
 }
 
 TEST(ComputePublishedSettings, HonestValuesOfEveryReading) {

@@ -224,6 +224,81 @@ TEST(MethodClaims, RonasFormulaGivesItsPrintedEpsilon) {
   EXPECT_NEAR(FindPaper(claims)->epsilon, 9.597, 2e-3);
 }
 
+// What a claim must not say where the paper protects labels alone: that its epsilon is of an example, or has a delta.
+std::string CheckLabelClaims(const std::vector<Claim>& claims) {
+  for (const Claim& claim : claims) {
+    const std::string name = claim.accountant + ", " + std::string(AdjacencyName(claim.adjacency));
+    const bool formula = claim.status == ClaimStatus::paper_formula;
+    if (formula && claim.adjacency != Adjacency::label) return name + ": a label's epsilon as another unit's";
+    if (formula && claim.delta != 0) return name + ": a delta that the paper does not have";
+    if (formula && claim.units != DescribeUnit(Adjacency::label)) return name + ": " + claim.units;
+    const bool proven = claim.status == ClaimStatus::proven;
+    if (claim.adjacency == Adjacency::example && !proven && std::isfinite(claim.epsilon)) return name + ": not proven";
+  }
+  return FindPaper(claims) != nullptr ? "" : "no formula";
+}
+
+// Every trial of a label mechanism, whatever it is taught by.
+template <typename F>
+void ForLabelTrials(F visit) {
+  const std::vector<std::vector<Claim>> teachers = {{},
+                                                    PlannedClaims(Teacher("plain")),
+                                                    PlannedClaims(DpSgd(Role::teacher)),
+                                                    EnsembleClaims(Partition::shards),
+                                                    EnsembleClaims(Partition::dirichlet)};
+  for (const char* method : {"dp-dfd", "dpsd-label", "feddpsd"}) {
+    for (const Reading reading : {Reading::working, Reading::printed, Reading::sound}) {
+      const bool federated = method == std::string("feddpsd");
+      if (federated && reading == Reading::sound) continue;
+      TrialSpec spec = Student(method, reading);
+      if (federated) spec.branch = Branch::label;
+      ApplyPreset(spec, FindKind(spec));
+      spec.release.epsilon0 = 1;
+      if (reading == Reading::sound) {
+        spec.source = QuerySource::public_split;
+        spec.queries = 300;
+        spec.release.vote_noise = 40;
+      }
+      for (const NoiseMode noise : {NoiseMode::secure, NoiseMode::seeded}) {
+        spec.noise = noise;
+        for (const std::vector<Claim>& teacher : teachers) visit(spec, teacher);
+      }
+    }
+  }
+}
+
+TEST(MethodClaims, LabelFormulasAreOfALabelAtDeltaZero) {
+  int trials = 0;
+  ForLabelTrials([&](const TrialSpec& spec, const std::vector<Claim>& teacher) {
+    EXPECT_EQ(CheckLabelClaims(PlannedClaims(spec, teacher)), "")
+        << spec.method << " " << static_cast<int>(spec.reading);
+    ++trials;
+  });
+  EXPECT_EQ(trials, 80);
+}
+
+// What versions before claimed.
+TEST(MethodClaims, ALabelCalledAnExampleIsCaught) {
+  ForLabelTrials([&](const TrialSpec& spec, const std::vector<Claim>& teacher) {
+    for (const auto& mutate :
+         {+[](Claim& claim) { claim.adjacency = Adjacency::example; }, +[](Claim& claim) { claim.delta = 1e-5; },
+          +[](Claim& claim) { claim.units = DescribeUnit(Adjacency::example); }}) {
+      std::vector<Claim> claims = PlannedClaims(spec, teacher);
+      for (Claim& claim : claims)
+        if (claim.status == ClaimStatus::paper_formula) mutate(claim);
+      EXPECT_NE(CheckLabelClaims(claims), "") << spec.method;
+    }
+  });
+}
+
+// An example stays without a finite bound where a label alone is protected; the line says so.
+TEST(MethodClaims, LabelMechanismsSayThatAnExampleHasNoBound) {
+  const std::vector<Claim> claims = PlannedClaims(Student("dp-dfd"));
+  EXPECT_EQ(Get(claims, Adjacency::example).status, ClaimStatus::unbounded);
+  EXPECT_NE(Get(claims, Adjacency::example).reason, "");
+  EXPECT_EQ(FindPaper(PlannedClaims(Student("dpdfd")))->adjacency, Adjacency::example) << "data are protected there";
+}
+
 TEST(MethodClaims, LabelsAreProtectedAndImagesAreNot) {
   for (const char* method : {"lp-2st", "alibi"}) {
     TrialSpec spec = Student(method);

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/paper_formulas.h"
+#include "tests/unit/experiments/privacy/trials.h"
 
 namespace retort::privacy {
 namespace {
@@ -138,6 +140,60 @@ TEST(ClaimCodec, ProvenClaimThatAssumedFloatNoiseComesBackUnbounded) {
   EXPECT_EQ(back.status, ClaimStatus::unbounded);
   EXPECT_EQ(back.epsilon, std::numeric_limits<double>::infinity());
   EXPECT_EQ(back.reason, "float-noise");
+}
+
+// Results folders of earlier versions hold such claims.
+TEST(ClaimCodec, ALabelFormulaOfAnExampleComesBackAsALabels) {
+  for (const char* accountant : {"paper:dp-dfd", "paper:dpsd-thm2"}) {
+    Claim claim;
+    claim.delta = 1e-5;
+    claim.epsilon = 1;
+    claim.status = ClaimStatus::paper_formula;
+    claim.accountant = accountant;
+    claim.units = "one training example";
+    claim.assumptions = {"selected-on-test"};
+    claim.reason = "epsilon of one label, without composition; not a guarantee; this reading draws no such noise";
+    const Claim back = DecodeClaim(EncodeClaim(claim)).value();
+    EXPECT_EQ(back.adjacency, Adjacency::label);
+    EXPECT_EQ(back.neighbour, Neighbour::replace);
+    EXPECT_EQ(back.delta, 0);
+    EXPECT_EQ(back.epsilon, 1);
+    EXPECT_EQ(back.units, "one training example's label");
+    EXPECT_EQ(back.assumptions, claim.assumptions);
+    EXPECT_EQ(back.reason, std::string(kLabelFormulaTerms) + "; not a guarantee; this reading draws no such noise");
+    EXPECT_EQ(DecodeClaim(EncodeClaim(back)).value(), back) << "and stays as it is";
+    claim.epsilon = std::numeric_limits<double>::infinity();
+    claim.reason = "seeded-noise";
+    EXPECT_EQ(DecodeClaim(EncodeClaim(claim)).value().adjacency, Adjacency::label);
+    EXPECT_EQ(DecodeClaim(EncodeClaim(claim)).value().reason, "seeded-noise");
+    claim.accountant = "paper:dpsd-thm1";
+    EXPECT_EQ(DecodeClaim(EncodeClaim(claim)).value(), claim) << "of data";
+  }
+}
+
+// As this version computes it: `verify` compares what is stored in two places.
+TEST(ClaimCodec, AnOldLabelFormulaBecomesTodaysClaim) {
+  TrialSpec spec;
+  spec.data = Digits();
+  spec.method = "dp-dfd";
+  spec.steps = 2;
+  const std::vector<Claim> today = PlannedClaims(spec);
+  const Claim* paper = FindPaper(today);
+  ASSERT_NE(paper, nullptr);
+  ASSERT_EQ(paper->adjacency, Adjacency::label);
+  Claim old = *paper;
+  old.adjacency = Adjacency::example;
+  old.delta = spec.privacy.delta;
+  old.units = "one training example";
+  old.reason = "epsilon of one label, without composition; not a guarantee";
+  EXPECT_EQ(DecodeClaim(EncodeClaim(old)).value(), *paper);
+}
+
+TEST(ClaimCodec, AnUnstatedDeltaIsNullAndNoTrialsClaim) {
+  Claim claim;
+  claim.delta_stated = false;
+  EXPECT_NE(EncodeClaim(claim).find("\"delta\":null"), std::string::npos);
+  EXPECT_NE(DecodeClaim(EncodeClaim(claim)).status().message().find("'delta'"), std::string::npos);
 }
 
 TEST(ClaimCodec, UsesTheNamesOfTheContract) {

@@ -34,6 +34,25 @@ TEST(PrivacyStatement, PaperFormulasAreMarkedAndNoGuarantee) {
   EXPECT_EQ(StatementLine(claim), "ε = 2.997† (example, add-remove, δ=1e-05, paper:dpdfd-thm3, not a guarantee)");
 }
 
+TEST(PrivacyStatement, AFormulaOfALabelSaysThatPicturesArePublic) {
+  Claim claim = Proven();
+  claim.status = ClaimStatus::paper_formula;
+  claim.adjacency = Adjacency::label;
+  EXPECT_THAT(StatementSentence(claim), HasSubstr("gives 2.997† here for a label alone (pictures are public)."));
+}
+
+TEST(PrivacyStatement, ADeltaThatIsNotStatedIsNotZero) {
+  Claim claim = Proven();
+  EXPECT_EQ(DeltaText(claim), "1e-5");
+  claim.status = ClaimStatus::paper_formula;
+  claim.delta = 0;
+  claim.accountant = "quoted:p/t";
+  EXPECT_EQ(DeltaText(claim), "0");
+  claim.delta_stated = false;
+  EXPECT_EQ(DeltaText(claim), "not stated");
+  EXPECT_EQ(StatementLine(claim), "ε = 2.997† (example, add-remove, δ not stated, quoted:p/t, not a guarantee)");
+}
+
 TEST(PrivacyStatement, UnboundedClaimsGiveTheirReason) {
   Claim claim;
   claim.reason = "seeded-noise";

@@ -1,3 +1,5 @@
+#include "experiments/methods/methods.h"
+#include "experiments/methods/presets.h"
 #include "experiments/privacy/claims.h"
 #include "experiments/privacy/planned_events.h"
 #include "experiments/privacy/statement.h"
@@ -94,6 +96,20 @@ TEST(WriteTrialStatement, LargeDeltaIsWarnedOf) {
   TrialSpec spec = VoteStudent();
   spec.privacy.delta = 1e-3;
   EXPECT_THAT(StatementOf(spec), HasSubstr("larger than 1/N for the 8000 private examples"));
+  spec = GradientStudent(Reading::working);
+  spec.method = "dp-dfd";
+  spec.privacy.delta = 1e-3;
+  EXPECT_THAT(StatementOf(spec), HasSubstr("larger than 1/N")) << "the formula's claim, which is first, has none";
+}
+
+TEST(WriteTrialStatement, AFormulaOfALabelIsSaidToBeOne) {
+  TrialSpec spec = GradientStudent(Reading::working);
+  spec.method = "dp-dfd";
+  ApplyPreset(spec, FindKind(spec));
+  spec.release.epsilon0 = 1;
+  const std::string text = StatementOf(spec);
+  EXPECT_THAT(text, HasSubstr("No finite epsilon holds for one training example."));
+  EXPECT_THAT(text, HasSubstr("(paper:dp-dfd) gives 1.000† for a label alone (pictures are public) at delta 0 here"));
 }
 
 }  // namespace

@@ -395,5 +395,19 @@ TEST(PlotFigure, TheDescriptionSaysEveryPoint) {
   EXPECT_THAT(text, Not(HasSubstr("published")));
 }
 
+TEST(PlotFigure, CountsAreWholeNumbersInWordsAndJson) {
+  NoiseSweep sweep;
+  for (TrialView& trial : sweep.view.trials)
+    if (trial.row) trial.row->metrics = {{"student.parameters", 1'410'474}};
+  FigureSpec spec = Against("sigma", {"reading"});
+  spec.y = "student.parameters";
+  const FigureData data = sweep.Figure(spec);
+  EXPECT_THAT(DescribeFigure(data), AllOf(HasSubstr("50: 1,410,474 (1,410,474 to 1,410,474)"), Not(HasSubstr("e+06"))));
+  const auto json = FigureJson(data, {});
+  const auto& point = json.at("panels").at(0).at("series").at(0).at("points").at(0);
+  EXPECT_EQ(point.at("mean").dump(), "1410474");
+  EXPECT_EQ(point.at("values").at(0).dump(), "1410474");
+}
+
 }  // namespace
 }  // namespace retort::orchestrator::cli

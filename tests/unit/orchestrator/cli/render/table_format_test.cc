@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiments/base/number_text.h"
+#include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/table_text.h"
 #include "tests/unit/orchestrator/results/sample_results.h"
 
@@ -126,6 +127,30 @@ TEST(TableFormat, QuotedCellsSayThatNothingWasRun) {
   EXPECT_THAT(TableAsText(table, 110), HasSubstr("quoted 40.36 %"));
   EXPECT_THAT(TableAsMarkdown(table), HasSubstr("| quoted | – | 40.36 % |"));
   EXPECT_THAT(TablesAsJson({table}), HasSubstr("\"state\": \"quoted\""));
+}
+
+// 23528522 parameters, published as 23.53M: never 2.353e+07.
+TEST(TableFormat, CountsAreWholeNumbersInEveryFormat) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.tables[0].metric = "student.parameters";
+  for (TrialView& trial : sample.view.trials)
+    if (trial.row) trial.row->metrics = {{"student.parameters", 23'528'522}};
+  ResultTable table = BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
+  table.cells[0].published = 23'530'000;
+  const std::string text = TableAsText(table, 120);
+  EXPECT_THAT(text, AllOf(HasSubstr("  23,528,522  "), HasSubstr("published 23,530,000"),
+                          Not(HasSubstr("23,528,522 ±")), Not(HasSubstr("seeds 2"))));
+  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("| 23,528,522 | n=2 of 3 | 23,530,000 | – |"));
+  EXPECT_THAT(TableAsLatex(table), HasSubstr("23,528,522 & n=2 of 3 & 23,530,000 & -- &"));
+  EXPECT_THAT(TableAsCsv(table), HasSubstr(",student.parameters,23528522,0,2,23528522,23528522,23530000,partial,"));
+  const auto cell = nlohmann::json::parse(TablesAsJson({table})).at("cells").at(0);
+  for (const auto& value : {cell.at("mean"), cell.at("published"), cell.at("ci95").at(0)})
+    EXPECT_TRUE(value.is_number_integer()) << value;
+  EXPECT_EQ(cell.at("mean"), 23'528'522);
+  EXPECT_EQ(nlohmann::json::parse(TrialText(sample.view.trials[1])).at("metrics").at("student.parameters").dump(),
+            "23528522");
+  for (const std::string& shown : {text, TableAsMarkdown(table), TableAsLatex(table), TableAsCsv(table)})
+    EXPECT_THAT(shown, Not(HasSubstr("e+07")));
 }
 
 TEST(TableFormat, SeveralColumnsGetAMatrix) {

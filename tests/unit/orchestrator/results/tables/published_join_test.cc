@@ -246,6 +246,63 @@ TEST(PublishedJoin, ATableMaySayWhatJoins) {
   EXPECT_THAT(world.Join("dpdfd-ijcai23/table1", world.Student("rona", 0, {{"sigma", "100"}})), Optional(0.8988));
 }
 
+// What a proven epsilon or other noise is compared with is not the formula's.
+TEST(PublishedJoin, AFormulasEpsilonJoinsNoTrialThatMeansAnother) {
+  World world("MNIST");
+  TrialSpec spec = world.Student("dpdfd", 1);
+  spec.privacy.claim = ClaimTarget::paper;
+  EXPECT_THAT(world.Join("dpdfd-ijcai23/table1", spec), Optional(0.9512));
+  for (const ClaimTarget claim : {ClaimTarget::example, ClaimTarget::teacher, ClaimTarget::member}) {
+    spec.privacy.claim = claim;
+    EXPECT_FALSE(world.Join("dpdfd-ijcai23/table1", spec)) << static_cast<int>(claim);
+  }
+  spec.privacy.claim = ClaimTarget::paper;
+  spec.reading = Reading::sound;
+  EXPECT_FALSE(world.Join("dpdfd-ijcai23/table1", spec)) << "the sound reading draws no such noise";
+  spec = world.Student("dp-dfd", 0);
+  spec.reading = Reading::sound;
+  spec.release.epsilon0 = 10;
+  EXPECT_FALSE(world.Join("dp-dfd/table1", spec));
+  spec = world.Student("dpdfd", 3, {{"sigma", "50"}});
+  spec.reading = Reading::sound;
+  EXPECT_THAT(world.Join("dpdfd-ijcai23/table5", spec), Optional(0.8314)) << "a value without epsilon";
+}
+
+TEST(PublishedJoin, BaselinesJoinUnderWhatTheyProtect) {
+  World world("CIFAR10");
+  TrialSpec spec = world.Student("dpsgd", 2);
+  spec.privacy.claim = ClaimTarget::example;
+  EXPECT_THAT(world.Join("dpdfd-ijcai23/table2", spec), Optional(0.6623));
+  spec.privacy.claim = ClaimTarget::label;
+  EXPECT_FALSE(world.Join("dpdfd-ijcai23/table2", spec));
+  spec = world.Student("lp-2st", 1);
+  spec.privacy.claim = ClaimTarget::label;
+  EXPECT_THAT(world.Join("dp-dfd/table2", spec), Optional(0.6367));
+  spec.privacy.claim = ClaimTarget::example;
+  EXPECT_FALSE(world.Join("dp-dfd/table2", spec));
+}
+
+TEST(PublishedJoin, ARuleWithoutARoleJoinsNoStudentToATeacher) {
+  World world("MNIST");
+  world.data->split.public_range = {0, 8000};
+  world.data->split.train = {8000, 10000};
+  world.table.joins = {{{{"student", {"conv-small"}}},
+                        {{"approach", "RONA-S1"}, {"metric", "accuracy"}, {"setting", "public fraction 0.8"}}}};
+  const TrialSpec teacher = world.Teacher("of-mnist", "conv-small");
+  EXPECT_THAT(world.Join("rona-aaai19/table2", teacher), Optional(0.9948)) << "the paper's teacher";
+  EXPECT_THAT(world.Join("rona-aaai19/table2", world.Student("rona", 9.6, {{"student", "conv-small"}})),
+              Optional(0.9894));
+  const std::vector<PublishedValue> values = FindPublishedTable("rona-aaai19/table2");
+  PublishedJoiner joiner(world.plan, world.table, values);
+  static_cast<void>(joiner.For(teacher, {}));
+  joiner.AddIdleRuleWarnings();
+  EXPECT_THAT(joiner.warnings(), ElementsAre(HasSubstr("matches no trial"))) << "the rule is not about the teacher";
+  world.table.joins[0].conditions.push_back({"role", {"teacher"}});
+  EXPECT_THAT(world.Join("rona-aaai19/table2", teacher), Optional(0.9894)) << "said with its role";
+  world.table.joins = {{{{"student", {"conv-small"}}}, {}}};
+  EXPECT_FALSE(world.Join("rona-aaai19/table2", teacher)) << "said to be none";
+}
+
 TEST(PublishedJoin, RulesThatMatchNothingAreNamed) {
   World world("MNIST");
   world.table.joins = {{{{"sigma", {"7"}}}, {}}};

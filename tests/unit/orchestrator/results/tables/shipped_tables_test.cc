@@ -117,6 +117,68 @@ TEST(ShippedTables, NoTrialIsInNoTable) {
   }
 }
 
+// In all tables of all sweeps.
+template <typename F>
+void ForCells(F visit) {
+  for (const std::filesystem::path& file : Shipped()) {
+    SCOPED_TRACE(file);
+    const SweepPlan plan = PlanOf(file);
+    std::map<TrialId, const TrialSpec*> trials;
+    for (const TrialSpec& trial : plan.trials) trials.emplace(trial.id, &trial);
+    for (const TableSpec& spec : plan.tables) {
+      for (const TableCell& cell : TableOf(plan, spec).cells)
+        visit(cell, cell.trials.empty() ? nullptr : trials.at(cell.trials.front()));
+    }
+  }
+}
+
+TEST(ShippedTables, NoSoundRowStandsBesideAFormulasEpsilon) {
+  int formulas = 0;
+  ForCells([&](const TableCell& cell, const TrialSpec* trial) {
+    if (trial == nullptr || !cell.source || !cell.source->epsilon || !FindScope(*cell.source).formula) return;
+    EXPECT_NE(trial->reading, Reading::sound) << trial->name;
+    EXPECT_TRUE(trial->privacy.claim == ClaimTarget::paper || trial->privacy.claim == ClaimTarget::none) << trial->name;
+    ++formulas;
+  });
+  EXPECT_GT(formulas, 50);
+}
+
+TEST(ShippedTables, QuotedEpsilonsAreOfWhatTheirSourceProtects) {
+  int labels = 0, unstated = 0;
+  ForCells([&](const TableCell& cell, const TrialSpec*) {
+    if (cell.state != CellState::quoted || cell.claims.empty()) return;
+    const privacy::Claim& claim = cell.claims.front();
+    EXPECT_EQ(claim.adjacency, FindAdjacency(*cell.source)) << FormatPublishedName(*cell.source);
+    EXPECT_EQ(claim.delta_stated, cell.source->delta.has_value()) << FormatPublishedName(*cell.source);
+    labels += claim.adjacency == privacy::Adjacency::label ? 1 : 0;
+    unstated += claim.delta_stated ? 0 : 1;
+  });
+  EXPECT_GE(labels, 8) << "ClusterRR and Protocol in two tables";
+  EXPECT_GT(unstated, 0);
+}
+
+TEST(ShippedTables, TeachersOfRonaStandBesideThePapersTeachers) {
+  const SweepPlan plan =
+      PlanOf(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "rona-aaai19" / "table2.toml");
+  std::map<std::string, std::string> printed;
+  for (const TableSpec& spec : plan.tables)
+    for (const TeacherLine& teacher : TableOf(plan, spec).teachers)
+      printed[spec.name + " " + teacher.data] = teacher.source ? teacher.source->printed : "";
+  EXPECT_THAT(printed,
+              ::testing::ElementsAre(
+                  ::testing::Pair("accuracy cifar10", "0.8635"), ::testing::Pair("accuracy mnist", "0.9948"),
+                  ::testing::Pair("accuracy svhn", "0.9636"), ::testing::Pair("parameters cifar10", "3.12M"),
+                  ::testing::Pair("parameters mnist", "155.21K"), ::testing::Pair("parameters svhn", "1.41M")));
+}
+
+// "The results are shown in Fig. 3" under epsilon = 10.
+TEST(ShippedTables, StagesOfDpDfdRunAtThePapersEpsilon) {
+  const SweepPlan plan =
+      PlanOf(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "dp-dfd" / "fig3.toml");
+  for (const TrialSpec& trial : plan.trials)
+    if (trial.role == Role::student) EXPECT_EQ(trial.privacy.epsilon, 10) << trial.name;
+}
+
 TEST(ShippedTables, EveryPublishedTableIsRegeneratedBySomeSweep) {
   std::set<std::string> named;
   for (const std::filesystem::path& file : Shipped())

@@ -64,6 +64,27 @@ TEST(Statistics, BootstrapPercentilesAreThoseOfAllResamples) {
   EXPECT_EQ(again.ci95, summary.ci95);
 }
 
+TEST(Statistics, CountsAreWholeNumbers) {
+  const SeedSummary same = Summarize({155213, 155213, 155213});
+  EXPECT_EQ(MeasuredText(same, "student.parameters"), "155,213");
+  EXPECT_EQ(SeedsIntervalText(same, "student.parameters"), "");
+  EXPECT_EQ(FindCount(same.mean, "student.parameters"), 155213);
+  EXPECT_EQ(PublishedText(1.41e6, "student.parameters"), "1,410,000");
+  EXPECT_EQ(PublishedText(40'000, "teacher.parameters"), "40,000");
+  EXPECT_EQ(MetricText(23'528'522, "student.parameters"), "23,528,522");
+  EXPECT_EQ(MetricText(0.9173, "test.accuracy"), "91.73 %");
+  EXPECT_EQ(MetricText(0.4829131, "train.loss"), "0.482913");
+  EXPECT_FALSE(FindCount(3, "train.loss"));
+  EXPECT_EQ(PublishedText(3.0, "seconds"), "3");
+}
+
+TEST(Statistics, AMeanOfCountsNeedNotBeWhole) {
+  const SeedSummary steps = Summarize({1200, 1261});
+  EXPECT_EQ(MeasuredText(steps, "stop.step"), "1230.5 ± 43");
+  EXPECT_FALSE(FindCount(steps.mean, "stop.step"));
+  EXPECT_EQ(SeedsIntervalText(steps, "stop.step"), IntervalText(*steps.ci95, "stop.step"));
+}
+
 // By hand, z = 1.959964: centre (p + z^2/2n) / (1 + z^2/n), half width z / (1 + z^2/n) sqrt(p(1-p)/n + z^2/4n^2).
 // n = 10, p = 0.5: z^2/n = 0.38414588, centre 0.5, half 1.959964/1.38414588 * sqrt(0.025 + 0.009603647) = 0.2634069.
 TEST(Statistics, WilsonAgreesWithAHandWorkedExample) {

@@ -193,6 +193,30 @@ testing::Sample PublishedSample(const std::string& published_as) {
   return sample;
 }
 
+TEST(ResultTable, ADeltaThatNoTextStatesIsNotedAsChosen) {
+  const testing::Sample sample = PublishedSample("MNIST");
+  const std::string header = testing::kPublishedHeader;
+  const ResultTable chosen = TableOf(sample, ParsePublished(header + "p,t,MNIST,DPDFD,1,,,accuracy,0.9,\n"));
+  EXPECT_THAT(chosen.cells[0].notes, ElementsAre("p/t: no δ is stated for this value; δ = 1e-5 is chosen here"));
+  const ResultTable stated = TableOf(sample, ParsePublished(header + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9,\n"));
+  EXPECT_THAT(stated.cells[0].published, Optional(0.9));
+  EXPECT_THAT(stated.cells[0].notes, ElementsAre());
+}
+
+TEST(ResultTable, ANetworkOfAnotherSizeIsNoted) {
+  testing::Sample sample = PublishedSample("MNIST");
+  sample.plan.tables[0].metric = "student.parameters";
+  const auto note_at = [&](double parameters) {
+    sample.view.trials[0].row->metrics = {{"student.parameters", parameters}};
+    const ResultTable table =
+        TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,Teacher,,,,parameters,155.21K,\n"));
+    EXPECT_THAT(table.teachers[0].published, Optional(155'210));
+    return table.teachers[0].notes;
+  };
+  EXPECT_THAT(note_at(155'214), ElementsAre());
+  EXPECT_THAT(note_at(152'138), ElementsAre("p/t: another network: the paper's has 155.21K parameters"));
+}
+
 std::vector<std::string> Quoted(const ResultTable& table) {
   std::vector<std::string> quoted;
   for (const TableCell& cell : table.cells) {
