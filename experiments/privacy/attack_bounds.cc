@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <utility>
 
 namespace retort::privacy {
@@ -42,6 +43,24 @@ double NormalQuantile(double probability) { return -std::numbers::sqrt2 * boost:
 
 bool InRange(const OneRunAudit& audit) {
   return audit.correct >= 0 && audit.correct <= audit.guesses && audit.guesses >= 1 && audit.guesses <= audit.canaries;
+}
+
+constexpr double kMinTail = 1e-30;
+
+// The largest parameter that is refuted; whoever is larger than one that is not is not refuted, either. 0 when none.
+double FindLargestRefuted(const std::function<bool(double)>& refuted) {
+  if (!refuted(0)) return 0;
+  double low = 0;
+  double high = 1;
+  while (high < 1000 && refuted(high)) {
+    low = high;
+    high *= 2;
+  }
+  for (int round = 0; round < 60 && high - low > 1e-12 * high; ++round) {
+    const double middle = (low + high) / 2;
+    (refuted(middle) ? low : high) = middle;
+  }
+  return low;
 }
 
 }  // namespace
@@ -85,36 +104,104 @@ double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta) {
 double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance) {
   if (!InRange(audit) || !(significance > 0 && significance < 1)) return 0;
   const auto refuted = [&](double epsilon) { return OneRunPValue(audit, epsilon, delta) <= significance; };
-  if (!refuted(0)) return 0;
-  double low = 0;
-  double high = 1;
-  while (high < 1000 && refuted(high)) {
-    low = high;
-    high *= 2;
-  }
-  for (int round = 0; round < 60 && high - low > 1e-12 * high; ++round) {
-    const double middle = (low + high) / 2;
-    (refuted(middle) ? low : high) = middle;
-  }
-  return low;
+  return FindLargestRefuted(refuted);
 }
 
-double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance) {
+namespace {
+
+// The least number of correct guesses that refutes epsilon = 0; nothing when none does.
+std::optional<std::int64_t> FindEnough(const OneRunAudit& audit, double delta, double significance) {
   OneRunAudit run{audit.canaries, audit.guesses, audit.guesses};
   const auto refutes = [&](std::int64_t correct) {
     run.correct = correct;
     return OneRunPValue(run, 0, delta) <= significance;
   };
   const bool valid = InRange(run) && significance > 0 && significance < 1;
-  if (!valid || !refutes(audit.guesses)) return std::numeric_limits<double>::infinity();
+  if (!valid || !refutes(audit.guesses)) return std::nullopt;
   std::int64_t few = 0, enough = audit.guesses;
   while (enough - few > 1) {
     const std::int64_t middle = few + (enough - few) / 2;
     (refutes(middle) ? enough : few) = middle;
   }
-  if (enough == audit.guesses) --enough;  // half a guess short of all: the rate of 1 has no finite epsilon
+  return enough;
+}
+
+}  // namespace
+
+double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance) {
+  const std::optional<std::int64_t> least = FindEnough(audit, delta, significance);
+  if (!least) return std::numeric_limits<double>::infinity();
+  const std::int64_t enough = *least - (*least == audit.guesses ? 1 : 0);  // the rate of 1 has no finite epsilon
   const double rate = static_cast<double>(enough) / static_cast<double>(audit.guesses);
   return std::max(0.0, std::log(rate / (1 - rate)));
+}
+
+double OneRunNeededAccuracy(const OneRunAudit& audit, double delta, double significance, double power) {
+  const std::optional<std::int64_t> enough = FindEnough(audit, delta, significance);
+  if (!enough || !(power > 0 && power < 1)) return std::numeric_limits<double>::infinity();
+  if (*enough == 0) return 0;
+  return boost::math::ibeta_inv(static_cast<double>(*enough), static_cast<double>(audit.guesses - *enough + 1), power);
+}
+
+TradeOff GaussianTradeOff(double mu) {
+  return [mu](double p) {
+    if (!(p > 0)) return 0.0;
+    if (p >= 1) return 1.0;
+    return std::erfc(mu / std::numbers::sqrt2 + boost::math::erfc_inv(2 * p)) / 2;
+  };
+}
+
+TradeOff PairsTradeOff(std::vector<PrivacyPair> pairs) {
+  return [pairs = std::move(pairs)](double p) {
+    double least = 0;
+    for (const PrivacyPair& pair : pairs)
+      least = std::max(
+          {least, (p - pair.delta) * std::exp(-pair.epsilon), 1 - pair.delta - std::exp(pair.epsilon) * (1 - p)});
+    return std::clamp(least, 0.0, 1.0);
+  };
+}
+
+namespace {
+
+// Whether `correct` or more of the guesses cannot be right with a probability as large as `tail`.
+//
+// For i correct guesses let right(i) be the probability that a coin chosen at random is guessed right and at least i
+// guesses are right, and wrong(i) that it is guessed wrong and at least i are right; together they are guesses /
+// canaries times the probability of at least i right ones. Turning the chosen coin over makes a right guess a wrong one
+// and i right ones i - 1. So the curve says wrong(i - 1) >= curve(right(i)). With `tail` at `correct` the least values
+// of both follow for i = correct - 1, ..., 0; they must not exceed guesses / canaries in the end.
+bool RefutesTail(const OneRunAudit& audit, const TradeOff& curve, double tail) {
+  const auto guesses = static_cast<double>(audit.guesses);
+  const double all = guesses / static_cast<double>(audit.canaries);
+  double right = tail * all * static_cast<double>(audit.correct) / guesses;
+  double wrong = tail * all * static_cast<double>(audit.guesses - audit.correct) / guesses;
+  constexpr double kRounding = 1e-12;
+  for (std::int64_t i = audit.correct - 1; i >= 0; --i) {
+    const double next = std::max(wrong, curve(right));
+    right += static_cast<double>(i) / static_cast<double>(audit.guesses - i) * (next - wrong);
+    wrong = next;
+    if (right + wrong > all * (1 + kRounding)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+double OneRunTradeOffPValue(const OneRunAudit& audit, const TradeOff& curve) {
+  if (!InRange(audit) || audit.correct == 0 || !RefutesTail(audit, curve, 1)) return 1;
+  double low = std::log(kMinTail), high = 0;  // high is refuted, low is not
+  if (RefutesTail(audit, curve, kMinTail)) return kMinTail;
+  for (int round = 0; round < 60 && high - low > 1e-13; ++round) {
+    const double middle = (low + high) / 2;
+    (RefutesTail(audit, curve, std::exp(middle)) ? high : low) = middle;
+  }
+  return std::exp(high);
+}
+
+double OneRunMuLower(const OneRunAudit& audit, double significance) {
+  if (!InRange(audit) || !(significance > 0 && significance < 1)) return 0;
+  const auto refuted = [&](double mu) { return RefutesTail(audit, GaussianTradeOff(mu), significance); };
+  return FindLargestRefuted(refuted);
 }
 
 double GdpTruePositiveRate(double mu, double false_positive_rate) {
@@ -181,11 +268,28 @@ double ScoreCurve::BestAccuracy() const {
 }
 
 std::size_t ScoreCurve::HitsAt(double false_positive_rate) const {
-  const auto allowed = static_cast<std::size_t>(
-      std::floor(std::clamp(false_positive_rate, 0.0, 1.0) * static_cast<double>(out_.size())));
+  return HitsWith(static_cast<std::size_t>(
+      std::floor(std::clamp(false_positive_rate, 0.0, 1.0) * static_cast<double>(out_.size()))));
+}
+
+std::size_t ScoreCurve::HitsWith(std::size_t allowed) const {
   if (allowed >= out_.size()) return in_.size();
   const double threshold = out_[out_.size() - 1 - allowed];
   return static_cast<std::size_t>(in_.end() - std::upper_bound(in_.begin(), in_.end(), threshold));
+}
+
+std::vector<CurvePoint> ScoreCurve::Points() const {
+  std::vector<CurvePoint> points;
+  const auto all = static_cast<std::int64_t>(out_.size());
+  std::int64_t last = -1;  // false positives of the last point
+  for (std::int64_t allowed = 0; allowed <= all; ++allowed) {
+    const bool kept = allowed <= kDenseFalsePositives || allowed == all || allowed >= last + std::max(last / 100, 1L);
+    if (!kept) continue;
+    last = allowed;
+    const auto hits = HitsWith(static_cast<std::size_t>(allowed));
+    points.push_back({allowed, static_cast<std::int64_t>(hits)});
+  }
+  return points;
 }
 
 }  // namespace retort::privacy

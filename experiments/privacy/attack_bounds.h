@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,34 @@ struct OneRunAudit {
 // guesses is enough.
 [[nodiscard]] double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance);
 
+// The least rate of right guesses with which such a run refutes epsilon = 0 with probability `power` in (0, 1): an
+// attack that is right so often would have been found. `audit.correct` does not matter. Infinity when no number of
+// correct guesses is enough.
+[[nodiscard]] double OneRunNeededAccuracy(const OneRunAudit& audit, double delta, double significance, double power);
+
+// The same runs held against a whole trade-off curve, f-differential privacy, in place of one (epsilon, delta).
+
+// A trade-off curve f, as the event that a guess is right needs it: an event of probability `p` under one of two
+// neighbouring inputs has this probability at least under the other, the least x with 1 - f(x) >= p. Rising, at most p;
+// f is convex and its own mirror image.
+using TradeOff = std::function<double(double p)>;
+// Of mu-GDP. mu in [0, inf).
+[[nodiscard]] TradeOff GaussianTradeOff(double mu);
+// (epsilon, delta)-DP.
+struct PrivacyPair {
+  double epsilon = 0, delta = 0;
+};
+// Of a mechanism for which every one of `pairs` holds.
+[[nodiscard]] TradeOff PairsTradeOff(std::vector<PrivacyPair> pairs);
+
+// The probability, at most, of this many correct guesses or more if `curve` holds for a change of one coin
+// [Mahloujifar, Melis and Chaudhuri 2025, "Auditing f-differential privacy in one run", algorithm 2]. 1 out of range.
+// What is less than 1e-30 is 1e-30.
+[[nodiscard]] double OneRunTradeOffPValue(const OneRunAudit& audit, const TradeOff& curve);
+// The largest mu of Gaussian differential privacy that such a run refutes at significance in (0, 1); 0 when none. A
+// mechanism with another trade-off curve may satisfy a smaller epsilon than this mu has.
+[[nodiscard]] double OneRunMuLower(const OneRunAudit& audit, double significance);
+
 // The largest true positive rate at a false positive rate in (0, 1) that mu-GDP allows. NaN out of range.
 [[nodiscard]] double GdpTruePositiveRate(double mu, double false_positive_rate);
 
@@ -56,6 +85,13 @@ struct OneRunAudit {
 // the first half of both and judged on the second, so that no search inflates it. 0 where it says nothing.
 [[nodiscard]] double ScoreEpsilonLower(std::span<const double> in, std::span<const double> out, double delta,
                                        double confidence);
+
+// How many scores of either kind pass a threshold.
+struct CurvePoint {
+  std::int64_t false_positives = 0;  // of `out`
+  std::int64_t true_positives = 0;   // of `in`
+  bool operator==(const CurvePoint&) const = default;
+};
 
 // The receiver operating characteristic of scores that are all finite. Sizes at least 1.
 class ScoreCurve {
@@ -68,9 +104,15 @@ class ScoreCurve {
   [[nodiscard]] double BestAccuracy() const;
   // Scores of `in` above the least threshold that at most rate * out.size() scores of `out` pass.
   [[nodiscard]] std::size_t HitsAt(double false_positive_rate) const;
+  // The whole curve: a point for each number of false positives from 0 to all, with the scores of `in` that pass where
+  // so many of `out` may. Every number up to kDenseFalsePositives; from there each point has about 1 % more false
+  // positives than the one before.
+  [[nodiscard]] std::vector<CurvePoint> Points() const;
+  static constexpr std::int64_t kDenseFalsePositives = 200;
 
  private:
-  std::vector<double> in_, out_;  // ascending
+  [[nodiscard]] std::size_t HitsWith(std::size_t allowed) const;  // at most so many false positives
+  std::vector<double> in_, out_;                                  // ascending
 };
 
 }  // namespace retort::privacy

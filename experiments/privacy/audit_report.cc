@@ -15,6 +15,16 @@ using nlohmann::json;
 
 json Maybe(const std::optional<double>& value) { return value ? NumberToJson(*value) : json(); }
 
+json CurveJson(const AuditCurve& curve) {
+  json out{{"members", curve.members}, {"others", curve.others}};
+  out["false_positives"] = out["true_positives"] = json::array();
+  for (const CurvePoint& point : curve.points) {
+    out["false_positives"].push_back(point.false_positives);
+    out["true_positives"].push_back(point.true_positives);
+  }
+  return out;
+}
+
 json FindingJson(const AuditFinding& finding) {
   json out;
   out["kind"] = AuditKindName(finding.kind);
@@ -30,6 +40,10 @@ json FindingJson(const AuditFinding& finding) {
   out["mu_proven"] = Maybe(finding.mu_proven);
   out["detectable"] = Maybe(finding.detectable);
   out["ceiling"] = Maybe(finding.ceiling);
+  out["p_value"] = Maybe(finding.p_value);
+  out["formula"] = Maybe(finding.formula);
+  out["needed_accuracy"] = Maybe(finding.needed_accuracy);
+  out["curve"] = finding.curve ? CurveJson(*finding.curve) : json();
   out["figures"] = json::array();
   for (const auto& [name, value] : finding.figures)
     out["figures"].push_back({{"name", name}, {"value", NumberToJson(value)}});
@@ -49,6 +63,34 @@ Status ReadFigures(const json& list, AuditFinding& finding) {
     finding.figures.emplace_back(std::move(name), value);
   }
   return {};
+}
+
+// A count that is no number is less than the one before.
+Result<AuditCurve> DecodeCurve(const json& object) {
+  const Status wrong = DamageError("The audit finding has no valid 'curve': expected rising counts of two kinds.");
+  const json passed = object.value("false_positives", json()), hit = object.value("true_positives", json());
+  if (!passed.is_array() || !hit.is_array() || passed.size() != hit.size()) return wrong;
+  JsonFields fields(FormatText(object), "curve of an audit");
+  AuditCurve curve;
+  curve.members = fields.Integer("members");
+  curve.others = fields.Integer("others");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  CurvePoint last;
+  for (std::size_t i = 0; i < passed.size(); ++i) {
+    const CurvePoint point{FindInteger<std::int64_t>(passed[i]).value_or(-1),
+                           FindInteger<std::int64_t>(hit[i]).value_or(-1)};
+    if (point.false_positives < last.false_positives || point.true_positives < last.true_positives) return wrong;
+    curve.points.push_back(last = point);
+  }
+  if (curve.members < 1 || curve.others < 1 || last.true_positives > curve.members ||
+      last.false_positives > curve.others)
+    return wrong;
+  return curve;
+}
+
+// Fields that reports of earlier versions lack.
+std::optional<double> LaterNumber(const json& object, const char* name, JsonFields& fields) {
+  return object.contains(name) ? fields.NumberOrNull(name) : std::nullopt;
 }
 
 Result<AuditFinding> DecodeFinding(const json& object) {
@@ -73,9 +115,16 @@ Result<AuditFinding> DecodeFinding(const json& object) {
   finding.mu_proven = fields.NumberOrNull("mu_proven");
   finding.detectable = fields.NumberOrNull("detectable");
   finding.ceiling = fields.NumberOrNull("ceiling");
+  finding.p_value = LaterNumber(object, "p_value", fields);
+  finding.formula = LaterNumber(object, "formula", fields);
+  finding.needed_accuracy = LaterNumber(object, "needed_accuracy", fields);
   finding.note = fields.String("note");
   RETORT_RETURN_IF_ERROR(fields.status());
   RETORT_RETURN_IF_ERROR(ReadFigures(object.value("figures", json()), finding));
+  if (const json curve = object.value("curve", json()); !curve.is_null()) {
+    if (!curve.is_object()) return DamageError("The audit finding has no valid 'curve': expected an object.");
+    RETORT_ASSIGN_OR_RETURN(finding.curve, DecodeCurve(curve));
+  }
   const json claim = object.value("claim", json());
   if (!claim.is_null()) {
     RETORT_ASSIGN_OR_RETURN(finding.claim, DecodeClaim(FormatText(claim)));
@@ -127,6 +176,9 @@ std::string FindContradiction(const AuditFinding& finding) {
   if (finding.alarm_lower && proven && *finding.alarm_lower > *proven)
     return what + "the attack shows epsilon >= " + SixDigitNumber(*finding.alarm_lower) +
            ", the claim says epsilon <= " + SixDigitNumber(*proven);
+  if (finding.p_value && *finding.p_value <= 1 - kAlarmConfidence)
+    return what + "if what is claimed holds, so many guesses are right with a probability of at most " +
+           SixDigitNumber(*finding.p_value);
   return "";
 }
 
@@ -136,6 +188,9 @@ std::string FormatVerdict(const AuditFinding& finding) {
     return "LEAK beyond what is proven: " + contradiction;
   // What a release step or a transcript gives away is what its noise is for.
   const bool meant = finding.kind == AuditKind::release_step || finding.kind == AuditKind::transcript;
+  if (finding.claim && finding.formula && finding.claim->lower.value_or(0) > *finding.formula && !meant)
+    return "the attack shows more than the paper's formula claims" +
+           std::string(finding.proven ? ", within what is proven" : "");
   if (finding.claim && finding.claim->lower.value_or(0) > 0 && !meant)
     return finding.proven ? "the attack succeeds, within what is proven"
                           : "the attack succeeds; nothing is proven that it could contradict";

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/base/status.h"
+#include "experiments/privacy/attack_bounds.h"
 #include "experiments/privacy/claim.h"
 
 namespace retort::privacy {
@@ -33,6 +34,16 @@ enum class InversionAttack : std::uint8_t { fredrikson, gmi, plg_mi };
 [[nodiscard]] std::string_view InversionAttackName(InversionAttack attack);
 [[nodiscard]] std::optional<InversionAttack> FindInversionAttack(std::string_view name);
 
+// The share of its runs in which an effect must be found that an audit says it would have found.
+inline constexpr double kAuditPower = 0.8;
+
+// The receiver operating characteristic of an attack, as counts, from which rates and their limits follow.
+struct AuditCurve {
+  std::int64_t members = 0, others = 0;  // examples of either kind, at least 1
+  std::vector<CurvePoint> points;        // rising in both counts
+  bool operator==(const AuditCurve&) const = default;
+};
+
 struct AuditFinding {
   AuditKind kind = AuditKind::release_step;
   std::string attack;   // of an inversion: the name of an InversionAttack; empty for other kinds
@@ -49,11 +60,19 @@ struct AuditFinding {
   std::optional<double> mu_lower, mu_proven;
   std::optional<double> detectable;  // the least epsilon that this audit could have told from 0
   std::optional<double> ceiling;     // the lower bound that a perfect attack would have reached
+  // The probability, at most, of as many right guesses if all that is proven holds (OneRunTradeOffPValue).
+  std::optional<double> p_value;
+  // The least epsilon that a paper's formula, no guarantee, claims under the claim's relation at its delta.
+  std::optional<double> formula;
+  // The share of its guesses that an attack must get right so that it is found in kAuditPower of all such audits.
+  std::optional<double> needed_accuracy;
+  std::optional<AuditCurve> curve;  // of attacks by score
   std::vector<std::pair<std::string, double>> figures;
   std::string note;
 };
 
-// What disagrees, as a sentence, when a lower bound lies above a proven one; else empty.
+// What disagrees, as a sentence, when a lower bound lies above a proven one, or when what was found is less probable
+// than 1 - kAlarmConfidence if what is proven holds; else empty.
 [[nodiscard]] std::string FindContradiction(const AuditFinding& finding);
 // "membership", or with its attack "inversion/gmi".
 [[nodiscard]] std::string FormatAuditName(const AuditFinding& finding);
@@ -87,7 +106,7 @@ struct AuditOrder {
   double confidence = 0.95;      // in (0, 1): of the bounds that are printed
   std::int64_t samples = 0;      // of a release step, under each neighbour; 0 = by the mechanism
   std::int64_t canaries = 0;     // 0 = an eighth of the private examples, at most 1000
-  std::int64_t shadows = 0;      // networks trained for LiRA; 0 = none
+  std::int64_t shadows = 0;      // trials trained anew for LiRA and RMIA; 0 = none
   std::vector<InversionAttack> attacks = {InversionAttack::fredrikson};  // in the order in which they are done
   std::int64_t gan_steps = 0, latent_steps = 0;  // of the attacker's GAN, and in its latent space; 0 = by the attack
   std::vector<Claim> claims;                     // of the trial's row

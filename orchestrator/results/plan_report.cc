@@ -84,6 +84,13 @@ std::optional<CostEstimate> EstimateTrial(const PlanReport& report, const Planne
   return report.costs.For(*trial.spec, trial.teacher);
 }
 
+AuditCost EstimateAudit(const PlanReport& report, std::int64_t shadows) {
+  std::vector<ShadowedTrial> trials;
+  trials.reserve(report.trials.size());
+  for (const PlannedTrial& trial : report.trials) trials.push_back({trial.spec, trial.teacher});
+  return EstimateShadows(report.costs, trials, shadows);
+}
+
 PlanReport MakePlanReport(const SweepPlan& plan, const std::string& results, const ResultsView* view, CostModel costs,
                           int slots) {
   PlanReport report;

@@ -18,6 +18,7 @@
 #include "experiments/privacy/claims.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/core/cost_model.h"
+#include "orchestrator/results/audit_cost.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/sweep_estimate.h"
 
@@ -82,9 +83,13 @@ struct PlanReport {
   std::optional<SweepEstimate> total;     // of the trials that run; nothing when one's cost is unknown
   std::size_t unknown = 0;                // trials that run and whose cost is unknown
   int slots = 1;                          // that `total` is for
+  std::optional<AuditCost> audit;         // of all trials, where it was asked for
 };
 
 [[nodiscard]] std::optional<CostEstimate> EstimateTrial(const PlanReport& report, const PlannedTrial& trial);
+
+// Of a whole plan, done or not: `retort audit` of its sweep with so many shadows of each trial.
+[[nodiscard]] AuditCost EstimateAudit(const PlanReport& report, std::int64_t shadows);
 
 // `view` may be null: nothing is stored. `slots`: trials of one device that run at once.
 [[nodiscard]] PlanReport MakePlanReport(const SweepPlan& plan, const std::string& results, const ResultsView* view,

@@ -33,6 +33,32 @@ expect_out "offline LiRA with 2 shadow networks"
 expect_out "tpr_at_fpr_0.01"
 expect_no_file "${TMPDIR:-/tmp}/retort-audit-$$"
 
+case_name="what shadows of teacher and student take is said before, and alone with --plan"
+run "$retort" audit dpdfd-working-digits-s0 --kind membership --shadows 2 --plan --results r
+expect_code 0
+expect_err "2 shadows, about"
+expect_no_file "$(echo r/trials/dpdfd-working-digits-s0-*)/audit-membership.svg"
+run "$retort" audit dpdfd-working-digits-s0 --kind membership --shadows 2 --plan --results r --json
+expect_code 0
+expect_out '"unknown": 0'
+run "$retort" plan "$sweep" trial.noise=secure "$rows" --shadows 2 --results r
+expect_code 0
+expect_out "Audit: 2 shadows of each of"
+
+case_name="membership through teacher and student"
+run "$retort" audit dpdfd-working-digits-s0 --kind membership --shadows 2 --results r
+expect_code 0
+expect_err "LiRA and RMIA: 2 shadows, about"
+expect_out "offline LiRA with 2 shadows, each a teacher and its student"
+expect_out "RMIA with 2 shadows, each a teacher and its student"
+expect_out "gdp_mu_lower"
+expect_file "$(echo r/trials/dpdfd-working-digits-s0-*)/audit-membership.svg"
+run "$retort" audit dpdfd-sound-digits-s0 --kind membership --shadows 2 --results r --json
+expect_code 0
+expect_out '"subject": "RMIA with 2 shadows, each a teacher and its student'
+expect_out '"needed_accuracy": 0.'
+expect_out '"false_positives": ['
+
 case_name="every kind as JSON, with the confidence that was asked for"
 run "$retort" audit dpsgd-digits-s0 --kind all --confidence 0.9 --json $small
 expect_code 0

@@ -1,10 +1,7 @@
 #include "worker/audit/membership.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/nan_to_num.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +14,17 @@
 #include <vector>
 
 #include "experiments/methods/methods.h"
+#include "experiments/privacy/accountants/exact_gdp.h"
 #include "experiments/privacy/attack_bounds.h"
 #include "experiments/privacy/audit_report.h"
 #include "experiments/privacy/claims.h"
 #include "experiments/privacy/planned_events.h"
 #include "experiments/privacy/relation.h"
+#include "worker/audit/attacked_examples.h"
 #include "worker/audit/audited_trial.h"
+#include "worker/audit/likelihood_attacks.h"
 #include "worker/audit/retraining.h"
+#include "worker/audit/shadow_trials.h"
 #include "worker/data/dataset.h"
 #include "worker/models/network.h"
 #include "worker/noise/noise_key.h"
@@ -60,34 +61,22 @@ void FillFindingFromGame(const OneRunGame& game, double delta, const GameProof& 
   finding.proven = proof.at_delta;
   finding.alarm_proven = proof.at_alarm_delta;
   if (!proof.at_alarm_delta) finding.alarm_lower.reset();  // not comparable with what is proven at another delta
+  std::vector<privacy::PrivacyPair> proven;
+  if (proof.at_delta) proven.push_back({*proof.at_delta, delta});
+  if (proof.at_alarm_delta) proven.push_back({*proof.at_alarm_delta, privacy::kAlarmDelta});
+  if (!proven.empty()) finding.p_value = privacy::OneRunTradeOffPValue(result, privacy::PairsTradeOff(proven));
+  const double mu = privacy::OneRunMuLower(result, error);
   const double detectable = privacy::OneRunDetectableEpsilon(result, delta, error);
   if (std::isfinite(detectable)) finding.detectable = detectable;
   finding.ceiling = privacy::OneRunEpsilonLower({result.canaries, result.guesses, result.guesses}, delta, error);
-  finding.figures.insert(finding.figures.begin(), {{"coins", static_cast<double>(result.canaries)},
-                                                   {"guesses", static_cast<double>(result.guesses)},
-                                                   {"correct", static_cast<double>(result.correct)}});
-}
-
-// log(p / (1 - p)) of each example's own label, from the logits in double precision, in evaluation mode. Larger for
-// smaller losses. An answer that is not finite scores as the least.
-std::vector<double> ConfidenceScores(const Network& network, const Examples& examples) {
-  constexpr std::int64_t kRows = 256;
-  const at::NoGradGuard no_grad;
-  std::vector<double> scores;
-  scores.reserve(static_cast<std::size_t>(examples.size()));
-  for (std::int64_t first = 0; first < examples.size(); first += kRows) {
-    const std::int64_t rows = std::min(kRows, examples.size() - first);
-    const at::Tensor logits = network.Forward(examples.Range(first, rows)).logits.to(at::kDouble);
-    const at::Tensor label = examples.labels.narrow(0, first, rows).unsqueeze(1);
-    const at::Tensor others = logits.scatter(1, label, -std::numeric_limits<double>::infinity()).logsumexp(1);
-    const at::Tensor part =
-        at::nan_to_num(logits.gather(1, label).squeeze(1) - others, std::numeric_limits<double>::lowest())
-            .cpu()
-            .contiguous();
-    const auto* score = part.const_data_ptr<double>();
-    scores.insert(scores.end(), score, score + rows);
-  }
-  return scores;
+  finding.figures.insert(finding.figures.begin(),
+                         {{"coins", static_cast<double>(result.canaries)},
+                          {"guesses", static_cast<double>(result.guesses)},
+                          {"correct", static_cast<double>(result.correct)},
+                          {"gdp_mu_lower", mu},
+                          {"gdp_epsilon_lower", mu > 0 ? privacy::GaussianEpsilon(delta, mu) : 0}});
+  const double needed = privacy::OneRunNeededAccuracy(result, delta, error, privacy::kAuditPower);
+  if (std::isfinite(needed)) finding.needed_accuracy = needed;
 }
 
 constexpr std::int64_t kGuessedShare = 4;  // a quarter of the pairs is guessed
@@ -103,89 +92,73 @@ OneRunGame PairGame(const std::vector<double>& members, const std::vector<double
   return {privacy::kExample, {pairs, guesses, correct}};
 }
 
-void AddRates(const privacy::ScoreCurve& curve, std::int64_t runs, double confidence, privacy::AuditFinding& finding) {
-  for (const auto& [name, rate] : {std::pair<std::string, double>{"tpr_at_fpr_0.001", 0.001},
+// Rates at small false positive rates, the least of which is one of the examples at least, and the whole curve.
+void AddCurve(const privacy::ScoreCurve& curve, std::int64_t runs, double confidence, privacy::AuditFinding& finding) {
+  for (const auto& [name, rate] : {std::pair<std::string, double>{"tpr_at_fpr_0.0001", 0.0001},
+                                   {"tpr_at_fpr_0.001", 0.001},
                                    {"tpr_at_fpr_0.01", 0.01},
                                    {"tpr_at_fpr_0.1", 0.1}}) {
+    if (rate < 0.001 && rate * static_cast<double>(runs) < 1) continue;
     const auto hits = static_cast<std::int64_t>(curve.HitsAt(rate));
     const privacy::RateLimits limits = privacy::ClopperPearsonLimits(hits, runs, confidence);
     finding.figures.emplace_back(name, static_cast<double>(hits) / static_cast<double>(runs));
     finding.figures.emplace_back(name + ".low", limits.low);
     finding.figures.emplace_back(name + ".high", limits.high);
   }
+  finding.curve = privacy::AuditCurve{runs, runs, curve.Points()};
 }
 
-Dataset TrainedOn(const Dataset& data, const Examples& pool, const std::vector<std::int64_t>& rows) {
-  Dataset shadow = data;
-  shadow.train = pool.Rows(at::tensor(rows, at::kLong));
-  return shadow;
-}
-
-// Per example of the pool, the sum and count of scores under shadow networks that did not see it.
-struct OutScores {
-  std::vector<double> sum, square;
-  std::vector<std::int64_t> count;
-};
-
-Result<OutScores> TrainShadows(const AuditedTrial& trial, const Examples& pool, const AuditProgress& progress) {
-  const auto n = static_cast<std::size_t>(pool.size());
-  OutScores out{std::vector<double>(n), std::vector<double>(n), std::vector<std::int64_t>(n)};
-  for (std::int64_t shadow = 0; shadow < trial.order.shadows; ++shadow) {
-    const std::string phase =
-        "LiRA shadow network " + std::to_string(shadow + 1) + " of " + std::to_string(trial.order.shadows) + ", step";
-    const RngStream stream(0x5ad0ull + static_cast<std::uint64_t>(shadow), Purpose::split);
-    std::vector<std::int64_t> order = Permutation(pool.size(), stream);
-    const auto middle = order.begin() + static_cast<std::ptrdiff_t>(n / 2);
-    TrialSpec spec = trial.inputs.spec;
-    spec.seed += 1 + static_cast<std::uint64_t>(shadow);
-    const Dataset data = TrainedOn(trial.inputs.data, pool, {order.begin(), middle});
-    RETORT_ASSIGN_OR_RETURN(
-        const std::unique_ptr<Network> network,
-        Retrain(spec, data, *trial.env, [&](std::int64_t done, std::int64_t of) { progress(phase, done, of); }));
-    const std::vector<double> scores = ConfidenceScores(*network, pool);
-    for (auto row = middle; row != order.end(); ++row) {
-      const auto i = static_cast<std::size_t>(*row);
-      out.sum[i] += scores[i];
-      out.square[i] += scores[i] * scores[i];
-      ++out.count[i];
-    }
+// The least epsilon that a paper's formula claims under `relation` at `delta` or less.
+std::optional<double> FormulaEpsilon(const std::vector<privacy::Claim>& claims, const privacy::Relation& relation,
+                                     double delta) {
+  std::optional<double> least;
+  for (const privacy::Claim& claim : claims) {
+    if (claim.status != privacy::ClaimStatus::paper_formula || claim.delta > delta) continue;
+    if (claim.adjacency != relation.adjacency || claim.neighbour != relation.neighbour) continue;
+    least = std::min(least.value_or(claim.epsilon), claim.epsilon);
   }
-  return out;
+  return least;
 }
 
-// How far each score lies above the scores of networks that were not trained on the example, in pooled standard
-// deviations.
-std::vector<double> Standardised(const std::vector<double>& scores, const OutScores& out) {
-  double spread = 0, freedom = 0, total = 0, seen = 0;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const auto count = static_cast<double>(out.count[i]);
-    total += out.sum[i];
-    seen += count;
-    if (out.count[i] < 2) continue;
-    spread += out.square[i] - out.sum[i] * out.sum[i] / count;
-    freedom += count - 1;
-  }
-  const double deviation = freedom > 0 && spread > 0 ? std::sqrt(spread / freedom) : 1;
-  const double grand = seen > 0 ? total / seen : 0;
-  std::vector<double> standard(scores.size());
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const double mean = out.count[i] > 0 ? out.sum[i] / static_cast<double>(out.count[i]) : grand;
-    standard[i] = (scores[i] - mean) / deviation;
-  }
-  return standard;
+// What was left out, as a clause; empty where nothing was.
+std::string DescribeLeftOut(const AttackedExamples& attacked) {
+  std::string text;
+  if (attacked.queried > 0)
+    text = std::to_string(attacked.queried) + " private examples that the student was asked about are left out";
+  if (attacked.shared > 0)
+    text += std::string(text.empty() ? "" : ", and ") + std::to_string(attacked.shared) +
+            " private examples whose pictures are in two splits are left out";
+  return text;
 }
 
-Result<privacy::AuditFinding> Lira(const AuditedTrial& trial, const Network& network, const Examples& members,
-                                   const Examples& others, const AuditProgress& progress) {
-  const Examples pool = Examples::Joined(members, others);
-  RETORT_ASSIGN_OR_RETURN(const OutScores out, TrainShadows(trial, pool, progress));
-  const std::vector<double> scores = Standardised(ConfidenceScores(network, pool), out);
-  const auto middle = scores.begin() + static_cast<std::ptrdiff_t>(members.size());
-  privacy::AuditFinding finding =
-      MakeMembershipFinding(trial, "offline LiRA with " + std::to_string(trial.order.shadows) + " shadow networks",
-                            {scores.begin(), middle}, {middle, scores.end()});
-  finding.figures.emplace_back("shadows", static_cast<double>(trial.order.shadows));
-  return finding;
+void AddNote(const std::string& note, privacy::AuditFinding& finding) {
+  if (!note.empty()) finding.note += (finding.note.empty() ? "" : "; ") + note;
+}
+
+std::pair<Scores, Scores> Split(const Scores& scores, std::size_t members) {
+  const auto middle = scores.begin() + static_cast<std::ptrdiff_t>(members);
+  return {{scores.begin(), middle}, {middle, scores.end()}};
+}
+
+// Findings of the attacks that need shadows, all on the same ones.
+Status AttackWithShadows(const AuditedTrial& trial, const Network& network, const AttackedExamples& attacked,
+                         const AuditProgress& progress, std::vector<privacy::AuditFinding>& findings) {
+  RETORT_ASSIGN_OR_RETURN(const ShadowScores shadows, TrainShadows(trial, attacked, progress));
+  const Scores scores = ConfidenceScores(network, Examples::Joined(attacked.members, attacked.others));
+  const std::string with = " with " + std::to_string(trial.order.shadows) +
+                           (trial.inputs.teacher ? " shadows, each a teacher and its student" : " shadow networks");
+  const auto add = [&](const std::string& attack, const Scores& attack_scores) {
+    auto [members, others] = Split(attack_scores, attacked.places.size());
+    privacy::AuditFinding finding = MakeMembershipFinding(trial, attack + with, std::move(members), std::move(others));
+    finding.figures.emplace_back("shadows", static_cast<double>(trial.order.shadows));
+    AddNote(DescribeLeftOut(attacked), finding);
+    findings.push_back(std::move(finding));
+  };
+  add("offline LiRA", ScoreOfflineLira(scores, shadows));
+  add("LiRA", ScoreLira(scores, shadows));
+  add("RMIA", ScoreRmia(scores, ConfidenceScores(network, attacked.population), shadows));
+  findings.back().figures.emplace_back("population", static_cast<double>(attacked.population.size()));
+  return {};
 }
 
 constexpr std::int64_t kMaxCanaries = 1000;
@@ -258,13 +231,14 @@ privacy::AuditFinding MakeMembershipFinding(const AuditedTrial& trial, const std
                           ProvenEpsilon(trial.order.alarm_claims, privacy::kExample)};
     FillFindingFromGame(PairGame(members, others), trial.inputs.spec.privacy.delta, proof, finding);
     finding.claim->assumptions = {"split-is-a-random-permutation"};
+    finding.formula = FormulaEpsilon(trial.order.claims, privacy::kExample, finding.claim->delta);
   } else {
     finding.note = "the split is in file order, so that no coin decided which examples are private: no bound";
   }
   const privacy::ScoreCurve curve(std::move(members), std::move(others));
   finding.figures.emplace_back("auc", curve.Area());
   finding.figures.emplace_back("best_accuracy", curve.BestAccuracy());
-  AddRates(curve, n, trial.order.confidence, finding);
+  AddCurve(curve, n, trial.order.confidence, finding);
   return finding;
 }
 
@@ -274,22 +248,19 @@ Result<std::vector<privacy::AuditFinding>> AuditMembership(const AuditedTrial& t
     return std::vector{SkippedFinding(kKind, trial, why)};
   progress("membership", 0, 1);
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
-  const Dataset& data = trial.inputs.data;
-  const std::int64_t n = std::min(data.train.size(), data.test.size());
-  const Examples members = data.train.First(n), others = data.test.First(n);
+  const AttackedExamples attacked = ChooseAttacked(trial);
+  if (attacked.places.empty())
+    return std::vector{
+        SkippedFinding(kKind, trial, "no pair of examples is left to be told apart: " + DescribeLeftOut(attacked))};
   std::vector<privacy::AuditFinding> findings;
-  findings.push_back(MakeMembershipFinding(trial, "loss threshold", ConfidenceScores(*network, members),
-                                           ConfidenceScores(*network, others)));
+  findings.push_back(MakeMembershipFinding(trial, "loss threshold", ConfidenceScores(*network, attacked.members),
+                                           ConfidenceScores(*network, attacked.others)));
+  AddNote(DescribeLeftOut(attacked), findings.back());
   if (trial.order.shadows == 0) return findings;
-  if (!CanRetrain(trial.inputs.spec)) {
-    findings.push_back(
-        SkippedFinding(kKind, trial,
-                       "LiRA needs shadow networks, and a shadow of this trial is a teacher and a student; "
-                       "only trials that train one network on the private examples have them"));
-    return findings;
-  }
-  RETORT_ASSIGN_OR_RETURN(privacy::AuditFinding lira, Lira(trial, *network, members, others, progress));
-  findings.push_back(std::move(lira));
+  if (const std::string why = WhyNoShadows(trial); !why.empty())
+    findings.push_back(SkippedFinding(kKind, trial, "LiRA and RMIA: " + why));
+  else
+    RETORT_RETURN_IF_ERROR(AttackWithShadows(trial, *network, attacked, progress, findings));
   return findings;
 }
 

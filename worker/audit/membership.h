@@ -12,11 +12,12 @@
 
 namespace retort::worker::audit {
 
-// The threshold attack on the loss (Yeom et al. 2018), and, where the order allows `shadows` networks,
-// offline LiRA (Carlini et al. 2022), each on as many private as test examples. The bound on epsilon comes
-// from the game of pairs: of each private and each test example a fair coin, the permutation of the split,
-// said which one is private; the most confident quarter of the guesses counts, a number fixed in advance. In
-// file order there is no coin and no bound. An ensemble is not attacked: it is never released.
+// The threshold attack on the loss (Yeom et al. 2018), and, where the order allows `shadows`, LiRA (Carlini et al.
+// 2022), offline and online, and RMIA (Zarifzadeh, Liu and Shokri 2024), each on as many private as test examples
+// (ChooseAttacked). A shadow is the whole trial: a student's has a teacher of its own. The bound on epsilon comes from
+// the game of pairs: of each private and each test example a fair coin, the permutation of the split, said which one is
+// private; the most confident quarter of the guesses counts, a number fixed in advance. In file order there is no coin
+// and no bound. An ensemble is not attacked: it is never released.
 [[nodiscard]] Result<std::vector<privacy::AuditFinding>> AuditMembership(const AuditedTrial& trial,
                                                                          const AuditProgress& progress);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,11 +11,13 @@
 #include "experiments/methods/methods.h"
 #include "experiments/privacy/privacy_event.h"
 #include "storage/results/checkpoint_store.h"
+#include "worker/audit/attacked_examples.h"
 #include "worker/audit/audited_trial.h"
 #include "worker/audit/release_step.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
 #include "worker/methods/release_replay.h"
+#include "worker/methods/stop_rule.h"
 
 namespace retort::worker::audit {
 namespace {
@@ -42,16 +45,10 @@ class ScratchFolder {
   fs::path path_;
 };
 
-}  // namespace
-
-bool CanRetrain(const TrialSpec& spec) {
-  const TrialKind kind = FindKind(spec);
-  return kind == TrialKind::plain_teacher || kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student;
-}
-
-Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& data, storage::Env& env,
-                                         const std::function<void(std::int64_t, std::int64_t)>& step) {
-  RETORT_CHECK(CanRetrain(trial));
+// The whole of a trial, by its own method; `teacher` is null where it has none.
+Result<Outcome> TrainWhole(const TrialSpec& trial, const TeacherArtifact* teacher, const Dataset& data,
+                           noise::NoiseKernels* noise, storage::Env& env,
+                           const std::function<void(std::int64_t, std::int64_t)>& step) {
   TrialSpec spec = trial;
   spec.noise = NoiseMode::secure;
   const ScratchFolder scratch;
@@ -64,13 +61,62 @@ Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& 
   UnchargedPort port;
   release::ChargeBook book(&port, 1, privacy::kMaxDraws);
   tape.UseChargeBook(book);
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Method> method, MakeMethod({spec, data, nullptr, tape, *gang}));
-  for (std::int64_t done = 0; done < method->steps(); ++done) {
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Method> method,
+                          MakeMethod({spec, data, teacher, tape, *gang, noise, &env}));
+  for (std::int64_t done = 1; done <= method->steps(); ++done) {
     Series series;
-    RETORT_RETURN_IF_ERROR(method->Step(done, series));
-    step(done + 1, method->steps());
+    RETORT_RETURN_IF_ERROR(method->Step(done - 1, series));
+    step(done, method->steps());
+    if (!IsStopCheck(spec, done)) continue;
+    RETORT_ASSIGN_OR_RETURN(const bool stop, ShouldStop(spec, series, *method));
+    if (stop) break;
   }
-  RETORT_ASSIGN_OR_RETURN(const Outcome outcome, method->Finish());
+  return method->Finish();
+}
+
+}  // namespace
+
+bool CanRetrain(const TrialSpec& spec) {
+  const TrialKind kind = FindKind(spec);
+  return kind == TrialKind::plain_teacher || kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student;
+}
+
+Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& data, storage::Env& env,
+                                         const std::function<void(std::int64_t, std::int64_t)>& step) {
+  RETORT_CHECK(CanRetrain(trial));
+  RETORT_ASSIGN_OR_RETURN(const Outcome outcome, TrainWhole(trial, nullptr, data, nullptr, env, step));
+  return NetworkWith(trial, data, outcome.parameters);
+}
+
+std::string WhyNoShadows(const AuditedTrial& trial) {
+  const std::optional<TeacherArtifact>& teacher = trial.inputs.teacher;
+  if (FindKind(trial.inputs.spec) == TrialKind::loaded_teacher)
+    return "the network is a file, and nobody here can train its like";
+  if (!teacher && trial.inputs.spec.parent)
+    return "a shadow is a teacher and a student, and what its teacher's trial left is not there";
+  if (teacher && FindKind(teacher->spec) == TrialKind::loaded_teacher)
+    return "a shadow is a teacher and a student, and its teacher is a file: nobody here can train its like";
+  return "";
+}
+
+Result<std::unique_ptr<Network>> RetrainTrial(const AuditedTrial& trial, const Dataset& data, std::uint64_t shift,
+                                              const ShadowProgress& step) {
+  const TrialInputs& inputs = trial.inputs;
+  const auto part = [&step](const char* name) {
+    return [&step, name](std::int64_t done, std::int64_t of) { step(name, done, of); };
+  };
+  std::optional<TeacherArtifact> teacher;
+  if (inputs.teacher) {
+    TrialSpec teacher_spec = inputs.teacher->spec;
+    teacher_spec.seed += shift;
+    RETORT_ASSIGN_OR_RETURN(Outcome outcome,
+                            TrainWhole(teacher_spec, nullptr, data, inputs.noise, *trial.env, part("teacher")));
+    teacher = TeacherArtifact{std::move(teacher_spec), std::move(outcome.parameters)};
+  }
+  TrialSpec spec = inputs.spec;
+  if (ListQueriedPlaces(spec, data.train.size()).empty()) spec.seed += shift;
+  RETORT_ASSIGN_OR_RETURN(const Outcome outcome, TrainWhole(spec, teacher ? &*teacher : nullptr, data, inputs.noise,
+                                                            *trial.env, part(teacher ? "student" : "network")));
   return NetworkWith(spec, data, outcome.parameters);
 }
 

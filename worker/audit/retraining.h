@@ -1,13 +1,16 @@
-// A trial's network trained once more, on other examples, for audits that need that.
+// Trials trained once more, on other examples, for audits that need that: a network alone, or a teacher and its
+// student.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "experiments/base/status.h"
 #include "experiments/methods/trial_spec.h"
 #include "storage/files/env.h"
+#include "worker/audit/audited_trial.h"
 #include "worker/data/dataset.h"
 #include "worker/models/network.h"
 
@@ -23,5 +26,17 @@ namespace retort::worker::audit {
 [[nodiscard]] Result<std::unique_ptr<Network>> Retrain(
     const TrialSpec& spec, const Dataset& data, storage::Env& env,
     const std::function<void(std::int64_t done, std::int64_t of)>& step);
+
+// Why there can be no shadows of the trial: its teacher is not trained here, or not known. Empty where there can.
+[[nodiscard]] std::string WhyNoShadows(const AuditedTrial& trial);
+
+// What `part` of a shadow is under way: "network", "teacher" or "student".
+using ShadowProgress = std::function<void(const char* part, std::int64_t done, std::int64_t of)>;
+
+// As Retrain, of the whole trial where WhyNoShadows is empty: its teacher, too, if it has one, on the same `data`, and
+// the student by what that teacher answers. Stop rules hold as in the trial. Random numbers are those of seeds that are
+// moved by `shift`; but a student that is asked about private examples keeps its own, and with it their places.
+[[nodiscard]] Result<std::unique_ptr<Network>> RetrainTrial(const AuditedTrial& trial, const Dataset& data,
+                                                            std::uint64_t shift, const ShadowProgress& step);
 
 }  // namespace retort::worker::audit

@@ -1,13 +1,16 @@
 set(RETORT_AUDIT_SOURCES
   audit/attack_gan.cc
   audit/attack_networks.cc
+  audit/attacked_examples.cc
   audit/audit_run.cc
   audit/audited_trial.cc
   audit/generative_inversion.cc
   audit/inversion.cc
   audit/inversion_judge.cc
+  audit/likelihood_attacks.cc
   audit/membership.cc
   audit/release_step.cc
   audit/retraining.cc
+  audit/shadow_trials.cc
   audit/step_pairs.cc
   audit/transcript.cc)

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -73,6 +74,21 @@ std::optional<SharedRows> FindFirstShared(const Examples& a, const Examples& b) 
     return !shared;
   });
   return shared;
+}
+
+std::vector<std::int64_t> ListShared(const Examples& a, const Examples& b) {
+  std::unordered_set<std::size_t> pictures;
+  EachPicture(b, [&pictures](std::int64_t, std::string_view picture) {
+    if (!IsMissing(picture)) pictures.insert(std::hash<std::string_view>()(picture));
+    return true;
+  });
+  std::vector<std::int64_t> rows;
+  if (pictures.empty()) return rows;
+  EachPicture(a, [&](std::int64_t row, std::string_view picture) {
+    if (!IsMissing(picture) && pictures.contains(std::hash<std::string_view>()(picture))) rows.push_back(row);
+    return true;
+  });
+  return rows;
 }
 
 Status RequireApart(const Dataset& data) {

@@ -21,6 +21,10 @@ struct SharedRows {
 // pictures, which are NaN, equal none. Every picture of both is read once.
 [[nodiscard]] std::optional<SharedRows> FindFirstShared(const Examples& a, const Examples& b);
 
+// Rows of `a`, rising, whose picture is in `b`, too, by a hash of its values of 64 bits. Missing pictures are in no
+// set.
+[[nodiscard]] std::vector<std::int64_t> ListShared(const Examples& a, const Examples& b);
+
 // Error: environment, naming a picture that the private and the public split both hold: claims about a
 // private example assume that public ones belong to other people.
 [[nodiscard]] Status RequireApart(const Dataset& data);

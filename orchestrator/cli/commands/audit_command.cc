@@ -18,12 +18,17 @@
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
+#include "orchestrator/cli/commands/output_file.h"
+#include "orchestrator/cli/render/audit_picture.h"
 #include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/core/privacy_charges.h"
 #include "orchestrator/journal/folder_lock.h"
+#include "orchestrator/plot/render.h"
 #include "orchestrator/process/environment.h"
+#include "orchestrator/results/audit_cost.h"
 #include "orchestrator/results/audit_store.h"
+#include "orchestrator/results/cost_history.h"
 #include "orchestrator/results/trial_names.h"
 #include "orchestrator/service/publication.h"
 #include "storage/files/file_modes.h"
@@ -211,6 +216,29 @@ Result<privacy::AuditReport> AuditOne(const Invocation& call, const ResultsView&
   return StoreAudit(call.env, view.directory, trial, std::move(findings));
 }
 
+// What the shadows of all trials take; nothing where none are asked for.
+std::optional<AuditCost> FindCost(const Invocation& call, const Audited& audited) {
+  const std::vector<AuditKind> kinds = ReadKinds(call.line);
+  if (call.line.audit.shadows == 0 || std::find(kinds.begin(), kinds.end(), AuditKind::membership) == kinds.end())
+    return std::nullopt;
+  std::vector<ShadowedTrial> trials;
+  for (const TrialView* trial : audited.trials) {
+    const TrialView* teacher = FindTeacher(audited.view, *trial);
+    trials.push_back({&trial->spec, teacher == nullptr ? nullptr : &teacher->spec});
+  }
+  return EstimateShadows(ReadKnownCosts(OpenCosts(call), &audited.view), trials, call.line.audit.shadows);
+}
+
+// The curves of attacks by score, beside what else is stored of the trial.
+Status DrawCurves(const Invocation& call, const ResultsView& view, const TrialView& trial,
+                  const privacy::AuditReport& report) {
+  const std::optional<plot::Picture> picture = MakeAuditPicture(FormatTrialName(trial.spec), report);
+  if (!picture) return {};
+  RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(*picture, plot::Format::svg));
+  const OutputRule rule{.force = true, .mark = kSvgMark, .kind = "figure"};
+  return WriteOutput(call.env, view.directory + "/" + trial.folder + "/audit-membership.svg", bytes, rule);
+}
+
 // results.h5 is what other tools read: claims that became refuted, or are so no more, change in it.
 Status ShowVerdict(const Invocation& call, const std::string& results) {
   if (IsFolderLocked(call.env, results)) {
@@ -220,6 +248,16 @@ Status ShowVerdict(const Invocation& call, const std::string& results) {
   }
   RETORT_ASSIGN_OR_RETURN(const auto lock, LockFolder(call.env, results));
   return RepublishResults(call.env, results);
+}
+
+// What would be done, and what it takes.
+int ShowPlan(const Invocation& call, const std::optional<AuditCost>& cost, const ordered_json& document) {
+  if (call.line.global.json)
+    call.console.Data(DocumentText(document));
+  else if (!cost)
+    call.console.Message(
+        "nothing is trained: without --shadows, or without membership, attacks take seconds to minutes");
+  return 0;
 }
 
 // True where in doubt.
@@ -251,8 +289,11 @@ void AddAudit(CLI::App& app, CommandLine& line, RawWords& words) {
       ->add_option("--canaries", line.audit.canaries,
                    "Canaries of the one-run audit (default an eighth of the examples)")
       ->check(CLI::Range(10, 1'000'000));
-  audit->add_option("--shadows", line.audit.shadows, "Networks to train for LiRA (default none)")
+  audit
+      ->add_option("--shadows", line.audit.shadows,
+                   "Times to train each trial anew, its teacher with it, for LiRA and RMIA (default none)")
       ->check(CLI::Range(2, 4096));
+  audit->add_flag("--plan", line.audit.plan, "Say what these shadows take, and attack nothing");
   audit
       ->add_option("--attack", line.audit.attacks,
                    "Of --kind inversion: fredrikson (the default), gmi or plg-mi, which train a GAN on the public "
@@ -279,12 +320,18 @@ int AuditCommand(const Invocation& call) {
   for (const TrialView* trial : audited.trials)  // before hours of work
     if (const Status may = MayStoreAudit(call.env, audited.view.directory, *trial); !may.ok())
       return call.console.Fail(may);
+  const std::optional<AuditCost> cost = FindCost(call, audited);
+  if (cost) document["cost"] = AuditCostJson(*cost);
+  if (cost && !call.line.global.json) call.console.Message("LiRA and RMIA: " + AuditCostText(*cost));
+  if (call.line.audit.plan) return ShowPlan(call, cost, document);
   bool refuted = false;
   bool was_refuted = false;
   for (const TrialView* trial : audited.trials) {
     was_refuted = was_refuted || WasRefuted(call, audited.view, *trial);
     const Result<privacy::AuditReport> report = AuditOne(call, audited.view, *trial);
     if (!report.ok()) return call.console.Fail(report.status());
+    if (const Status drawn = DrawCurves(call, audited.view, *trial, *report); !drawn.ok())
+      call.console.Message("the curves are not drawn: " + drawn.message());
     refuted = refuted || !Contradictions(*report).empty();
     ordered_json entry;
     entry["trial"] = trial->spec.id.Hex();

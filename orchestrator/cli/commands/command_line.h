@@ -68,7 +68,8 @@ struct AuditArguments {
   std::string target;              // as CommandLine::trial, or path of a sweep file
   std::vector<std::string> kinds;  // names of audits, or "all"; empty = release-step, membership, transcript
   double confidence = 0.95;        // of the bounds that are printed
-  std::int64_t samples = 0, canaries = 0, shadows = 0;  // 0 = the default
+  bool plan = false;               // say what it would take, and attack nothing
+  std::int64_t samples = 0, canaries = 0, shadows = 0;  // 0 = the default; shadows also of plan
   std::vector<std::string> attacks;                     // of an inversion; empty = fredrikson
   std::int64_t gan_steps = 0, latent_steps = 0;         // 0 = the default
 };

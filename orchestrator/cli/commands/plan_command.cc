@@ -50,6 +50,9 @@ void AddPlan(CLI::App& app, CommandLine& line, RawWords& words) {
   plan->add_flag("--diff", line.diff, "Compare with what the results folder already holds");
   plan->add_option("--slots", line.slots, "Workers at once that the time is for (default: as the last run, else 1)")
       ->check(CLI::Range(1, 4096));
+  plan->add_option("--shadows", line.audit.shadows,
+                   "Also say what `retort audit` takes that trains so many shadows of each trial")
+      ->check(CLI::Range(2, 4096));
 }
 
 int PlanCommand(const Invocation& call) {
@@ -73,8 +76,9 @@ int PlanCommand(const Invocation& call) {
   if (!line.global.json)
     for (const Diagnostic& warning : plan.warnings) call.console.Warn(warning);
   const ResultsView* stored = view ? &*view : nullptr;
-  const PlanReport report =
+  PlanReport report =
       MakePlanReport(plan, results, stored, ReadKnownCosts(OpenCosts(call), stored), SlotsFor(call, stored));
+  if (line.audit.shadows > 0) report.audit = EstimateAudit(report, line.audit.shadows);
   if (line.global.json)
     WritePlanAsJson(report, [&call](std::string_view text) { call.console.Data(text); });
   else if (line.diff)

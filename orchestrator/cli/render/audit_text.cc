@@ -23,6 +23,10 @@ std::string BoundText(const AuditFinding& finding) {
                                  privacy::NeighbourName(claim.neighbour), ShortNumber(claim.delta),
                                  std::floor(claim.lower.value_or(0) * 1000) / 1000, finding.confidence * 100);
   text += finding.proven ? fmt::format("; proven: ε ≤ {}", EpsilonText(*finding.proven)) : "; nothing is proven";
+  if (finding.formula) text += fmt::format("; the paper's formula: ε ≤ {}", EpsilonText(*finding.formula));
+  if (finding.p_value)
+    text += fmt::format("; if what is proven holds, as many right guesses have a probability of at most {}",
+                        ShortNumber(*finding.p_value));
   if (finding.mu_lower && finding.mu_proven)
     text += fmt::format("; μ ≥ {:.4g} (99.9999 %) of μ = {:.4g}", *finding.mu_lower, *finding.mu_proven);
   return text;
@@ -37,6 +41,10 @@ std::string PowerText(const AuditFinding& finding) {
   if (finding.ceiling)
     text += fmt::format("{} no attack on so few samples shows more than ε = {:.3f}", text.empty() ? "power:" : ";",
                         *finding.ceiling);
+  if (finding.needed_accuracy)
+    text += fmt::format(
+        "{} an attack that is right in {:.1f} % of its guesses would have been found in {:g} % of such audits",
+        text.empty() ? "power:" : ";", std::ceil(*finding.needed_accuracy * 1000) / 10, privacy::kAuditPower * 100);
   return text;
 }
 
@@ -72,6 +80,29 @@ std::string FindingsText(const privacy::AuditReport& report, std::size_t width) 
     AddLine(privacy::FormatVerdict(finding), width, out);
   }
   return out;
+}
+
+std::string AuditCostText(const AuditCost& cost) {
+  if (cost.trials == 0) return "no trial has shadows: there is a network from a file in each, or an ensemble alone";
+  std::string text = fmt::format("{} shadows of each of {} trials", cost.shadows, cost.trials);
+  if (cost.trials == 1) text = fmt::format("{} shadows", cost.shadows);
+  if (cost.unknown < cost.trials)
+    text += fmt::format(", about {} one after the other", RoughDurationText(cost.seconds));
+  if (cost.unknown > 0)
+    text += fmt::format(
+        "; how long {} of the trials takes with its teacher is not known until one like it has run on such a "
+        "machine",
+        cost.unknown);
+  return text;
+}
+
+ordered_json AuditCostJson(const AuditCost& cost) {
+  ordered_json json;
+  json["shadows"] = cost.shadows;
+  json["trials"] = cost.trials;
+  json["seconds"] = cost.unknown < cost.trials ? ordered_json(cost.seconds) : ordered_json();
+  json["unknown"] = cost.unknown;
+  return json;
 }
 
 ordered_json FindingsJson(const privacy::AuditReport& report) {

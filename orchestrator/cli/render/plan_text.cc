@@ -9,6 +9,7 @@
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
 #include "experiments/methods/spec_codec.h"
+#include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/claim_text.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/status_text.h"
@@ -77,6 +78,10 @@ std::string TrialsText(const PlanReport& report) {
     out += fmt::format("  and {} more (--json lists all)\n",
                        CountText(static_cast<std::int64_t>(report.trials.size() - shown)));
   return out;
+}
+
+std::string AuditText(const PlanReport& report) {
+  return report.audit ? "Audit: " + AuditCostText(*report.audit) + ".\n" : "";
 }
 
 std::string CountsText(const PlanReport& report) {
@@ -172,8 +177,8 @@ std::string RetriesText(const PlanReport& report, std::size_t width) {
 std::string PlanAsText(const PlanReport& report, std::size_t width) {
   std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
                                 report.results, report.has_results ? "" : " (new)");
-  out += DataText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" +
-         PrivacyText(report, width) + RetriesText(report, width);
+  out += DataText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) + AuditText(report) +
+         TrialsText(report) + "\n" + PrivacyText(report, width) + RetriesText(report, width);
   return out;
 }
 
@@ -261,6 +266,7 @@ void WritePlanAsJson(const PlanReport& report, const std::function<void(std::str
   document["estimate"] = TotalJson(report.total);
   document["disk_bytes"] =
       report.total && report.total->disk_bytes ? ordered_json(*report.total->disk_bytes) : ordered_json();
+  if (report.audit) document["audit"] = AuditCostJson(*report.audit);
   document["dropped"] = ordered_json::array();
   for (const TrialView* trial : report.dropped)
     document["dropped"].push_back({{"trial", trial->spec.id.Hex()}, {"name", FormatTrialName(trial->spec)}});

@@ -74,6 +74,8 @@ constexpr std::array kRows = {
         "two attacks on one trial"},
     Row{"audit", "retort audit experiments/configs/quickstart.toml --kind all --shadows 8",
         "every attack on every finished trial"},
+    Row{"audit", "retort audit experiments/configs/quickstart.toml --kind membership --shadows 8 --plan",
+        "what LiRA and RMIA would take"},
     Row{"audit", "retort audit dpdfd-working-digits-s0 --kind inversion --attack gmi --attack fredrikson",
         "pictures of each class, sought with a GAN and without"},
     Row{"export", "retort export dpdfd-working-digits-s0 student --format torch --out student.pth",

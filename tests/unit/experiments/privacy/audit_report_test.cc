@@ -24,6 +24,10 @@ AuditFinding Finding() {
   finding.detectable = 1.0 / 3;
   finding.figures = {{"auc", 0.5}, {"nan", std::numeric_limits<double>::quiet_NaN()}};
   finding.alarm_proven = std::numeric_limits<double>::infinity();
+  finding.p_value = 0.25;
+  finding.formula = 0.75;
+  finding.needed_accuracy = 0.625;
+  finding.curve = AuditCurve{4, 5, {{0, 1}, {2, 1}, {5, 4}}};
   finding.note = "ε";
   return finding;
 }
@@ -38,6 +42,8 @@ TEST(AuditReport, RoundTripsExactly) {
   ASSERT_EQ(report->findings.size(), 2U);
   EXPECT_EQ(report->findings[0].claim, Finding().claim);
   EXPECT_EQ(report->findings[0].kind, AuditKind::canary);
+  EXPECT_EQ(report->findings[0].curve, Finding().curve);
+  EXPECT_EQ(report->findings[0].needed_accuracy, 0.625);
   EXPECT_FALSE(report->findings[1].claim.has_value());
   EXPECT_FALSE(report->findings[1].ran);
 }
@@ -68,6 +74,12 @@ TEST(AuditReport, DamageNamesTheField) {
        std::vector<std::array<std::string, 3>>{{"\"canary\"", "\"nonsense\"", "kind"},
                                                {"\"format_version\":1", "\"format_version\":2", "format_version"},
                                                {"\"figures\":[", "\"figures\":[3,", "figure"},
+                                               {"[0,2,5]", "[0,2]", "curve"},
+                                               {"[0,2,5]", "[0,2,6]", "curve"},
+                                               {"[0,2,5]", "[0,2,1]", "curve"},
+                                               {"[1,1,4]", "[1,1,\"4\"]", "curve"},
+                                               {"\"members\":4", "\"members\":0", "curve"},
+                                               {"\"curve\":{", "\"curve\":3,\"x\":{", "curve"},
                                                {"\"status\":\"audited\"", "\"status\":\"sure\"", "status"}}) {
     std::string text = EncodeAuditReport({"1f3a", "beef", {Finding()}});
     const std::size_t at = text.find(from);
@@ -79,6 +91,23 @@ TEST(AuditReport, DamageNamesTheField) {
   }
   for (const std::string text : {"", "[]", "{}", "{\"findings\":[{}]}", "{\"findings\":3}"})
     EXPECT_FALSE(DecodeAuditReport(text).ok()) << text;
+}
+
+// Reports of earlier versions have no curve, no probability and no needed accuracy.
+TEST(AuditReport, OfEarlierVersionsIsRead) {
+  AuditFinding old = Finding();
+  old.p_value = old.formula = old.needed_accuracy = std::nullopt;
+  old.curve.reset();
+  std::string text = EncodeAuditReport({"1f3a", "beef", {old}});
+  for (const std::string name : {"curve", "formula", "needed_accuracy", "p_value"}) {
+    const std::string field = "\"" + name + "\":null,";
+    const std::size_t at = text.find(field);
+    ASSERT_NE(at, std::string::npos) << name;
+    text.erase(at, field.size());
+  }
+  const Result<AuditReport> report = DecodeAuditReport(text);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(EncodeAuditReport(*report), EncodeAuditReport({"1f3a", "beef", {old}}));
 }
 
 TEST(AuditOrder, RoundTripsAndNamesWhatIsWrong) {
@@ -127,6 +156,28 @@ TEST(AuditVerdict, LowerBoundAboveTheProofIsALeakAndSaysWhatDisagrees) {
   finding.mu_lower = 2;
   finding.mu_proven = 1.5;
   EXPECT_NE(FindContradiction(finding).find("mu >= 2"), std::string::npos);
+}
+
+// What one (epsilon, delta) does not refute, the whole curve of what is proven may.
+TEST(AuditVerdict, ImprobableGuessesRefuteWhatIsProven) {
+  AuditFinding finding = Finding();
+  finding.p_value = 2e-6;
+  EXPECT_EQ(FindContradiction(finding), "");
+  finding.p_value = 1e-7;
+  EXPECT_NE(FindContradiction(finding).find("a probability of at most 1e-07"), std::string::npos)
+      << FindContradiction(finding);
+}
+
+TEST(AuditVerdict, SaysWhereAPapersFormulaClaimsLess) {
+  AuditFinding finding = Finding();
+  finding.kind = AuditKind::membership;
+  finding.formula = 0.25;
+  EXPECT_EQ(FormatVerdict(finding), "the attack succeeds, within what is proven");
+  finding.formula = 0.125;
+  EXPECT_EQ(FormatVerdict(finding), "the attack shows more than the paper's formula claims, within what is proven");
+  finding.proven.reset();
+  finding.p_value.reset();
+  EXPECT_EQ(FormatVerdict(finding), "the attack shows more than the paper's formula claims");
 }
 
 // The bound at 95 % may lie above a proof by chance, once in twenty audits; only the one at 1 - 1e-6 accuses.

@@ -51,6 +51,26 @@ TEST(ScoreCurve, KnowsAreaAccuracyAndHits) {
   EXPECT_DOUBLE_EQ(ScoreCurve({1, 1}, {1, 1}).Area(), 0.5);
 }
 
+TEST(ScoreCurve, PointsAreWhatHitsAtSays) {
+  const ScoreCurve curve({1, 2, 3, 4}, {0, 1, 2, 2.5});
+  const std::vector<CurvePoint> points = curve.Points();
+  ASSERT_EQ(points.size(), 5U);
+  for (const CurvePoint& point : points)
+    EXPECT_EQ(static_cast<std::size_t>(point.true_positives),
+              curve.HitsAt(static_cast<double>(point.false_positives) / 4));
+  EXPECT_EQ(points.front(), (CurvePoint{0, 2}));
+  EXPECT_EQ(points.back(), (CurvePoint{4, 4}));
+}
+
+// Of many scores every small number of false positives is there, and not many more points than that.
+TEST(ScoreCurve, PointsOfManyScoresAreDenseWhereFewPass) {
+  const std::vector<CurvePoint> points = ScoreCurve(Normals(60'000, 1, 1), Normals(60'000, 0, 2)).Points();
+  for (std::int64_t i = 0; i <= ScoreCurve::kDenseFalsePositives; ++i)
+    EXPECT_EQ(points[static_cast<std::size_t>(i)].false_positives, i);
+  EXPECT_EQ(points.back(), (CurvePoint{60'000, 60'000}));
+  EXPECT_LT(points.size(), 1200U);
+}
+
 TEST(AttackMu, OfExactRatesApproachesMu) {
   const double mu = 1.5;
   const auto rate = [](double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; };
@@ -79,6 +99,69 @@ TEST(OneRunPower, IsTheEpsilonWhoseUsualGuessesRefuteZero) {
   EXPECT_GT(OneRunEpsilonLower({1000, 100, correct}, 1e-5, 0.05), 0);
   EXPECT_EQ(OneRunEpsilonLower({1000, 100, correct - 1}, 1e-5, 0.05), 0);
   EXPECT_TRUE(std::isinf(OneRunDetectableEpsilon({4, 2, 0}, 1e-5, 0.05)));
+}
+
+// At least so many of the trials of a coin that falls right with `rate`.
+double BinomialTail(std::int64_t trials, std::int64_t least, double rate) {
+  double tail = 0;
+  for (std::int64_t i = least; i <= trials; ++i) {
+    const auto n = static_cast<double>(trials), k = static_cast<double>(i);
+    tail += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(rate) +
+                     (n - k) * std::log1p(-rate));
+  }
+  return tail;
+}
+
+TEST(OneRunPower, IsTheRateOfRightGuessesThatIsUsuallyFound) {
+  const OneRunAudit audit{1000, 100, 0};
+  const double rate = OneRunNeededAccuracy(audit, 1e-5, 0.05, 0.8);
+  std::int64_t least = 50;
+  while (OneRunEpsilonLower({1000, 100, least}, 1e-5, 0.05) == 0) ++least;
+  EXPECT_NEAR(BinomialTail(100, least, rate), 0.8, 1e-9);
+  EXPECT_TRUE(std::isinf(OneRunNeededAccuracy({4, 2, 0}, 1e-5, 0.05, 0.8)));
+  EXPECT_TRUE(std::isinf(OneRunNeededAccuracy(audit, 1e-5, 0.05, 1)));
+}
+
+// Randomised response does what epsilon allows: no bound may be smaller than its probability, and where all guesses are
+// right it is that.
+TEST(OneRunTradeOff, OfRandomisedResponseIsNeverExceeded) {
+  const double right = 1 / (1 + std::exp(-1.0));
+  const TradeOff curve = PairsTradeOff({{1, 0}});
+  for (std::int64_t correct = 8; correct < 20; ++correct)
+    EXPECT_GE(OneRunTradeOffPValue({20, 20, correct}, curve), BinomialTail(20, correct, right)) << correct;
+  EXPECT_NEAR(OneRunTradeOffPValue({20, 20, 20}, curve) / std::pow(right, 20), 1, 1e-9);
+}
+
+// Each coin under noise of its own, guessed as well as can be: no probability may be larger than the bound.
+TEST(OneRunTradeOff, OfGaussianNoiseIsNeverExceeded) {
+  for (const double mu : {0.3, 1.0, 2.0}) {
+    const double right = std::erfc(-mu / 2 / std::sqrt(2.0)) / 2;
+    for (std::int64_t correct = 25; correct <= 50; ++correct)
+      EXPECT_GE(OneRunTradeOffPValue({50, 50, correct}, GaussianTradeOff(mu)) * (1 + 1e-9),
+                BinomialTail(50, correct, right))
+          << mu << " " << correct;
+  }
+}
+
+// A mechanism of mu = 2 that is claimed to have 0.2 is found out; one that has 0.2 is not.
+TEST(OneRunTradeOff, RefutesNoiseThatIsTooSmall) {
+  const OneRunAudit leaky{500, 500, 420}, honest{500, 500, 270};
+  EXPECT_LT(OneRunTradeOffPValue(leaky, GaussianTradeOff(0.2)), 1e-9);
+  EXPECT_GT(OneRunTradeOffPValue(honest, GaussianTradeOff(0.2)), 0.05);
+  EXPECT_GT(OneRunMuLower(leaky, 0.05), 1);
+  EXPECT_LT(OneRunMuLower(leaky, 0.05), 2);
+  EXPECT_EQ(OneRunMuLower(honest, 0.05), 0);
+}
+
+TEST(OneRunTradeOff, SaysNothingOutOfRange) {
+  EXPECT_EQ(OneRunTradeOffPValue({10, 11, 3}, GaussianTradeOff(1)), 1);
+  EXPECT_EQ(OneRunTradeOffPValue({10, 10, 0}, GaussianTradeOff(1)), 1);
+  EXPECT_EQ(OneRunMuLower({10, 10, 11}, 0.05), 0);
+  EXPECT_EQ(OneRunMuLower({10, 10, 10}, 0), 0);
+  const TradeOff curve = GaussianTradeOff(1);
+  EXPECT_EQ(curve(0), 0);
+  EXPECT_EQ(curve(1), 1);
+  EXPECT_NEAR(curve(0.5), std::erfc(1 / std::sqrt(2.0)) / 2, 1e-15);
 }
 
 }  // namespace

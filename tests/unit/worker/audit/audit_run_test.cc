@@ -169,8 +169,10 @@ TEST_F(AuditRun, ShadowNetworksOfADirectTrialAreTrainedAndCounted) {
   order.shadows = 4;
   const TemporaryFiles files;
   const auto findings = Run(order);
-  ASSERT_EQ(findings.size(), 2U);
-  EXPECT_NE(findings[1].subject.find("LiRA with 4 shadow networks"), std::string::npos);
+  ASSERT_EQ(findings.size(), 4U);
+  EXPECT_NE(findings[1].subject.find("offline LiRA with 4 shadow networks"), std::string::npos);
+  EXPECT_EQ(findings[2].subject.find("LiRA with 4 shadow networks"), 0U);
+  EXPECT_EQ(findings[3].subject.find("RMIA with 4 shadow networks"), 0U);
   EXPECT_TRUE(std::filesystem::is_empty(files.folder()));
 }
 
