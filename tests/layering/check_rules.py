@@ -327,6 +327,19 @@ def private_names(root, path):
                 yield number, inside + function.group(1) + parameter_types(" ".join(lines[number - 1:number + 8]), function.end() - 1)
 
 
+def header_types(root, path):
+    """The types that the named namespaces of a header declare, with these namespaces."""
+    outer = []
+    for line in lines_of(root, path):
+        kind = TYPE.match(line) or re.match(r"using (\w+) =", line)
+        if NAMESPACE.match(line):
+            outer.append(NAMESPACE.match(line).group(1))
+        elif line.startswith("}  // namespace ") and outer:
+            outer.pop()
+        elif kind and not line.endswith(";") or line.startswith("using ") and kind:
+            yield "::".join(outer) + "::" + kind.group(1)
+
+
 ONE_TARGET = ("worker", "cluster", "monitoring")  # modules that are compiled as one target; elsewhere a folder is one
 
 
@@ -337,13 +350,16 @@ def check_hiding(root):
     for path in sources(root, (".cc",)):
         module = path.split("/")[0]
         targets.setdefault(module if module in ONE_TARGET else os.path.dirname(path), []).append(path)
-    for paths in targets.values():
-        first = {}
+    for target, paths in targets.items():
+        first, types = {}, {}
+        for path in sources(root, (".h",)):
+            if path.startswith(target + "/"):
+                types.update((name, path) for name in header_types(root, path))
         for path in paths:
             for number, name in private_names(root, path):
-                other = first.setdefault(name, path)
+                other = first.setdefault(name, types.get(name.split("(")[0], path))
                 if other != path:
-                    yield f"{path}:{number}: {name.split('(')[0].split('::')[-1]} is private to {other}, too"
+                    yield f"{path}:{number}: {name.split('(')[0].split('::')[-1]} is in {other}, too"
     rooms = {}
     for path in sources(root):
         rooms.setdefault(os.path.dirname(path), []).append(path)

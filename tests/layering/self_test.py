@@ -19,6 +19,7 @@ GOOD = {
     "storage/behind.cc": '#include <vector>\n#include "storage/behind.h"\n',
     "experiments/base/ids.h": "#pragma once\nstruct Id { int value; };\n",
     "storage/log.h": '#pragma once\n#include "experiments/base/ids.h"\nId First();\n',
+    "storage/key.h": "#pragma once\nnamespace retort {\nusing Key = int;\n}  // namespace retort\n",
     "storage/once.cc": "namespace {\nint Twice(int b) { return b; }\n}  // namespace\n",
     "worker/release/answers.h": """#pragma once
 class Answers {
@@ -107,7 +108,8 @@ BROKEN = [
     ("rooms", "worker/run/loop.cc", "int Loop();\n", "a room says what lives in it"),
     ("rooms", "worker/release/README.md", "line\n" * 16, "at most 15 lines"),
     ("hiding", "storage/behind.cc", "namespace {\nId First() { return {}; }\n}  // namespace\n", "First hides that of storage/log.h"),
-    ("hiding", "storage/twice.cc", "namespace {\nint Twice(int a) { return a; }\n}  // namespace\n", "Twice is private to storage/once.cc, too"),
+    ("hiding", "storage/twice.cc", "namespace {\nint Twice(int a) { return a; }\n}  // namespace\n", "Twice is in storage/once.cc, too"),
+    ("hiding", "storage/id.cc", "namespace retort {\nnamespace {\nint Key(int a) { return a; }\n}  // namespace\n", "Key is in storage/key.h, too"),
     ("format", ".clang-format", "BasedOnStyle: Google\n", "lays this out otherwise"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),

@@ -38,8 +38,8 @@ Result<at::Tensor> ReleaseOnce(release::Mechanism& mechanism, release::TeacherMo
 }
 
 // `samples` scores under a teacher whose answer is `said`.
-Result<std::vector<double>> Scores(const MechanismMaker& make, const NeighbourPair& pair, const at::Tensor& said,
-                                   std::int64_t samples) {
+Result<std::vector<double>> ComputeScores(const MechanismMaker& make, const NeighbourPair& pair, const at::Tensor& said,
+                                          std::int64_t samples) {
   release::ScriptedTeacher teacher(said);
   std::vector<double> scores;
   scores.reserve(static_cast<std::size_t>(samples));
@@ -138,8 +138,8 @@ Result<privacy::AuditFinding> AuditReleaseStep(const MechanismMaker& make, const
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<release::Mechanism> mechanism, make());
   RETORT_ASSIGN_OR_RETURN(const double mu, ComputeProvenMu(*mechanism, pair));
   StepScores scores;
-  RETORT_ASSIGN_OR_RETURN(scores.one, Scores(make, pair, pair.one, settings.samples));
-  RETORT_ASSIGN_OR_RETURN(scores.other, Scores(make, pair, pair.other, settings.samples));
+  RETORT_ASSIGN_OR_RETURN(scores.one, ComputeScores(make, pair, pair.one, settings.samples));
+  RETORT_ASSIGN_OR_RETURN(scores.other, ComputeScores(make, pair, pair.other, settings.samples));
   return MakeStepFinding(scores, pair.name, pair.relation, mu, settings);
 }
 
@@ -247,8 +247,8 @@ at::Tensor Candidates(const release::ResponseSettings& settings) {
 }
 
 // `samples` answers of a teacher that is sure of `label`, 0 or 1: answers of class 0 less those of class 1.
-Result<std::vector<double>> Scores(const release::ResponseSettings& settings, std::int64_t label,
-                                   std::int64_t samples) {
+Result<std::vector<double>> ComputeScores(const release::ResponseSettings& settings, std::int64_t label,
+                                          std::int64_t samples) {
   at::Tensor said = at::zeros({kAuditedRows, settings.classes});
   said.select(1, label).fill_(30);
   release::ScriptedTeacher teacher(said);
@@ -291,8 +291,8 @@ Result<privacy::AuditFinding> AuditResponseStep(const TrialSpec& spec, std::int6
   const privacy::Bound bound =
       privacy::ComputeRelationBound(privacy::kAnswer, {mechanism->Describe(1)}, settings.delta, nullptr);
   if (std::isinf(bound.epsilon)) return Refused("Nothing is proven of this answer: " + bound.reason + ".");
-  RETORT_ASSIGN_OR_RETURN(const std::vector<double> one, Scores(seen, 0, settings.samples));
-  RETORT_ASSIGN_OR_RETURN(const std::vector<double> other, Scores(seen, 1, settings.samples));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<double> one, ComputeScores(seen, 0, settings.samples));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<double> other, ComputeScores(seen, 1, settings.samples));
   const std::string at_epsilon = "epsilon0 " + SixDigitNumber(seen.epsilon0);
   privacy::AuditFinding finding;
   finding.kind = privacy::AuditKind::release_step;

@@ -251,7 +251,7 @@ void ForLabelTrials(F visit) {
       const bool federated = method == std::string("feddpsd");
       if (federated && reading == Reading::sound) continue;
       TrialSpec spec = Student(method, reading);
-      if (federated) spec.branch = Branch::label;
+      if (federated) spec.release.branch = Branch::label;
       ApplyPreset(spec, FindKind(spec));
       spec.release.epsilon0 = 1;
       if (reading == Reading::sound) {

@@ -104,7 +104,7 @@ struct LabelSweep {
     spec.published = plan.tables.front().published;
     const auto none = [](const TrialView&) { return Result<storage::AttemptFile>(storage::AttemptFile{}); };
     const std::vector<PublishedValue> published = FindPublishedTable(spec.published);
-    const Result<FigureData> data = BuildFigure(spec, {plan, view, published, none, false});
+    const Result<FigureData> figure = BuildFigure(spec, {plan, view, published, none, false});
     EXPECT_TRUE(data.ok()) << data.status().message();
     return data.ok() ? *data : FigureData{};
   }

@@ -94,7 +94,8 @@ TEST(Published, LabelApproachesClaimALabelAtDeltaZero) {
   for (const PublishedValue& value : ReadAllPublished()) {
     if (!value.epsilon || FindAdjacency(value) != privacy::Adjacency::label) continue;
     ++of_labels[value.paper + " " + value.approach];
-    if (value.approach != "direct CNN") EXPECT_THAT(value.delta, Optional(0.0)) << FormatPublishedName(value);
+    if (value.approach == "direct CNN") continue;
+    EXPECT_THAT(value.delta, Optional(0.0)) << FormatPublishedName(value);
   }
   EXPECT_THAT(of_labels, ElementsAre(Pair("dp-dfd ALIBI", 3), Pair("dp-dfd ClusterRR", 3), Pair("dp-dfd DP-DFD", 18),
                                      Pair("dp-dfd LP-2ST", 6), Pair("dp-dfd Protocol", 1), Pair("dpsd ALIBI", 3),
@@ -108,8 +109,10 @@ TEST(Published, NoNoteSaysThatATextLostItsEpsilon) {
 }
 
 TEST(Published, AValueThatAnotherTableHasElsewhereSaysSo) {
-  for (const PublishedValue& value : FindPublishedTable("dpdfd-ijcai23/table2"))
-    if (value.approach == "DGD" && value.dataset == "MNIST") EXPECT_THAT(value.note, HasSubstr("FMNIST"));
+  for (const PublishedValue& value : FindPublishedTable("dpdfd-ijcai23/table2")) {
+    if (value.approach != "DGD" || value.dataset != "MNIST") continue;
+    EXPECT_THAT(value.note, HasSubstr("FMNIST"));
+  }
 }
 
 TEST(Published, CountsAgreeToThePrintedDigits) {
