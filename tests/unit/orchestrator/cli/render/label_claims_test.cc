@@ -105,8 +105,8 @@ struct LabelSweep {
     const auto none = [](const TrialView&) { return Result<storage::AttemptFile>(storage::AttemptFile{}); };
     const std::vector<PublishedValue> published = FindPublishedTable(spec.published);
     const Result<FigureData> figure = BuildFigure(spec, {plan, view, published, none, false});
-    EXPECT_TRUE(data.ok()) << data.status().message();
-    return data.ok() ? *data : FigureData{};
+    EXPECT_TRUE(figure.ok()) << figure.status().message();
+    return figure.ok() ? *figure : FigureData{};
   }
 
   [[nodiscard]] std::string Caption() const {
