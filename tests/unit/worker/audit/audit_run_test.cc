@@ -218,7 +218,9 @@ TEST_F(AuditRun, InversionDrawsWhatTheClassesLookLike) {
 }
 
 TEST_F(AuditRun, InversionsThatAreAskedForShareOneJudge) {
-  privacy::AuditOrder order = OrderFor(trials_.Teacher("plain"), "plain", {AuditKind::inversion});
+  TrialSpec spec = trials_.Teacher("plain");
+  spec.network = "logistic";
+  privacy::AuditOrder order = OrderFor(spec, "plain", {AuditKind::inversion});
   order.attacks = {privacy::InversionAttack::fredrikson, privacy::InversionAttack::gmi,
                    privacy::InversionAttack::plg_mi};
   order.gan_steps = order.latent_steps = 2;
@@ -235,13 +237,15 @@ TEST_F(AuditRun, InversionsThatAreAskedForShareOneJudge) {
   EXPECT_NE(findings[1].subject.find("2 steps on 40 public pictures"), std::string::npos) << findings[1].subject;
   EXPECT_NE(findings[1].subject.find("judged by bn-cnn"), std::string::npos) << findings[1].subject;
   for (const char* name : {"audit-inversion.pgm", "audit-gmi.pgm", "audit-plg-mi.pgm"})
-    EXPECT_TRUE(std::filesystem::exists(trials_ / "trials/plain" / name)) << name;
+    EXPECT_TRUE(std::filesystem::exists(trials_ / (std::string("trials/plain/") + name))) << name;
 }
 
 TEST_F(AuditRun, AttackerWithoutPublicPicturesHasTestPictures) {
   trials_.data()->split.public_range = {};
   ASSERT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
-  privacy::AuditOrder order = OrderFor(trials_.Teacher("plain"), "plain", {AuditKind::inversion});
+  TrialSpec spec = trials_.Teacher("plain");
+  spec.network = "logistic";
+  privacy::AuditOrder order = OrderFor(spec, "plain", {AuditKind::inversion});
   order.attacks = {privacy::InversionAttack::gmi};
   order.gan_steps = order.latent_steps = 1;
   const auto findings = Run(order);

@@ -2,6 +2,7 @@
 #include "worker/audit/generative_inversion.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -163,6 +164,7 @@ TEST_F(GenerativeInversion, PenaltyKeepsTheCriticsSlopesNearOne) {
   const auto slope = [&](double penalty) {
     GanSettings settings = settings_.gan;
     settings.penalty = penalty;
+    settings.steps = 30;
     const AttackGan gan = TrainAttackGan(pictures_, kScale, settings, {}, [](std::int64_t) {});
     at::Tensor pictures = pictures_.Range(0, 16).clone().requires_grad_();
     const at::AutoGradMode graph(true);
