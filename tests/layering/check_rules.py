@@ -266,6 +266,11 @@ def check_rooms(root):
             yield f"{path}:1: a room says what lives in it, where to start and who may call it"
         elif folder not in MODULES and len(lines_of(root, path)) > MAX_ROOM_README_LINES:
             yield f"{path}:{len(lines_of(root, path))}: the README of a room has at most {MAX_ROOM_README_LINES} lines"
+        if os.path.exists(os.path.join(root, path)):
+            for number, line in enumerate(lines_of(root, path), 1):
+                for name in re.findall(r"`([\w/]+\.h)`", line):
+                    if not any(os.path.exists(os.path.join(root, place, name)) for place in (folder, os.path.dirname(folder), "")):
+                        yield f"{path}:{number}: there is no {name}"
 
 
 FUNCTION = re.compile(r"(?:\[\[nodiscard\]\]\s*)?(?:inline |constexpr |static |template <[^>]*> )*[\w:<>,&*\s]+?[\s&*>](\w+)\(")

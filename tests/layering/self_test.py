@@ -111,6 +111,7 @@ BROKEN = [
     ("hiding", "storage/twice.cc", "namespace {\nint Twice(int a) { return a; }\n}  // namespace\n", "Twice is in storage/once.cc, too"),
     ("hiding", "storage/id.cc", "namespace retort {\nnamespace {\nint Key(int a) { return a; }\n}  // namespace\n", "Key is in storage/key.h, too"),
     ("format", ".clang-format", "BasedOnStyle: Google\n", "lays this out otherwise"),
+    ("rooms", "storage/README.md", "# A room\nStart at `gone.h`.\n", "there is no gone.h"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),
     ("names", "tests/long_test.py", f"class T:\n    def test_{'a' * 50}(self):\n", "a test has at most 50"),
