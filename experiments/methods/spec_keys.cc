@@ -333,6 +333,17 @@ constexpr SpecKey kKeys[] = {
         "grain", From(1, 1024), kVotes | kQuery,
         "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
         "floor(grain * softmax) to every class (noisy probabilities)")),
+    Quiet(Row<&S::release, &ReleaseValues::vote_threshold>(
+        "vote_threshold", From(0, 1e6), kVotes,
+        "votes of the first class, with noise, from which on a query is answered by that class alone "
+        "(Confident-GNMax); needs threshold_noise")),
+    Quiet(Row<&S::release, &ReleaseValues::threshold_noise>(
+        "threshold_noise", From(0, 1048576), kVotes,
+        "standard deviation of that noise, which every query pays, in votes; 0 = no threshold: every query is "
+        "answered")),
+    Quiet(Row<&S::release, &ReleaseValues::answers>(
+        "answers", From(0, 1e9), kVotes,
+        "most queries that are answered where there is a threshold, and what is charged for; 0 = as many as queries")),
     Quiet(kVotes | kLabelled,
           Public(kVotes | kLabelled,
                  Row<&S::labels, &LabelValues::neighbours>(

@@ -205,6 +205,54 @@ Status SolveNoise(TrialSpec& spec, const Relation& relation, double ReleaseValue
   return {};
 }
 
+// Votes behind a threshold, whose own noise is given: the answers' noise, out of what the thresholds leave.
+Status SolveAnswerNoise(TrialSpec& spec, const Relation& relation) {
+  TrialSpec one = spec;
+  one.release.vote_noise = kMaxVoteNoise;
+  RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const double mu, PlannedMu(one, relation));  // why there is no bound
+  const auto meets = [&](double noise) {
+    one.release.vote_noise = noise;
+    return Meets(one, relation);
+  };
+  if (!meets(kMaxVoteNoise))
+    return CannotMeet(spec, "the thresholds alone cost more at this threshold_noise; raise it, or lower queries.");
+  double low = kMinVoteNoise, high = kMaxVoteNoise;  // meets at high, and, it is taken, not at low
+  while (high > low * (1 + 1e-9)) {
+    const double middle = std::sqrt(low * high);
+    (meets(middle) ? high : low) = middle;
+  }
+  spec.release.vote_noise = std::min(RoundUpToNineDigits(high), kMaxVoteNoise);
+  return {};
+}
+
+// The same: queries at the given noise. From some number on they cost their threshold alone.
+Status SolveThresholdQueries(TrialSpec& spec, const Relation& relation) {
+  if (relation.adjacency == Adjacency::answer)
+    return CannotMeet(spec, "that claim is about one answer and does not depend on queries; use calibrate = \"noise\".");
+  TrialSpec one = spec;
+  one.queries = 1;
+  RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const double mu, PlannedMu(one, relation));
+  const auto fits = [&](std::int64_t queries) {
+    one.queries = queries;
+    return Meets(one, relation);
+  };
+  if (!fits(1)) return CannotMeet(spec, "one query alone costs more at this noise; raise the noise or epsilon.");
+  std::int64_t low = 1, high = 2;
+  while (fits(high)) {
+    low = high;
+    high *= 2;
+    if (high > kMaxReleases)
+      return CannotMeet(spec,
+                        "the noise is so large that " + std::to_string(kMaxReleases) + " queries do not spend it.");
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  spec.queries = low;
+  return {};
+}
+
 Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t TrialSpec::*count, const char* key) {
   if (relation.adjacency == Adjacency::answer) {
     return CannotMeet(spec, "that claim is about one answer and does not depend on " + std::string(key) +
@@ -367,6 +415,9 @@ Status SolveReleasing(TrialSpec& spec) {
   if (FindReleaseKind(FindKind(spec)) == ReleaseKind::responses)
     return spec.privacy.calibrate == Calibrate::noise ? SolveResponse(spec, *relation)
                                                       : SolveResponseSteps(spec, *relation);
+  if (votes && spec.release.threshold_noise > 0)
+    return spec.privacy.calibrate == Calibrate::noise ? SolveAnswerNoise(spec, *relation)
+                                                      : SolveThresholdQueries(spec, *relation);
   if (spec.privacy.calibrate == Calibrate::noise)
     return SolveNoise(spec, *relation, votes ? &ReleaseValues::vote_noise : &ReleaseValues::sigma);
   return votes ? SolveReleases(spec, *relation, &TrialSpec::queries, "queries")
@@ -465,6 +516,8 @@ std::string MakeKey(const TrialSpec& spec) {
       .Add(spec.release.noise_multiplier)
       .Add(spec.release.vote_noise)
       .Add(spec.release.grain)
+      .Add(spec.release.threshold_noise)
+      .Add(spec.release.answers)
       .Add(spec.release.detach);
   key.Add(spec.release.branch)
       .Add(spec.release.trust)

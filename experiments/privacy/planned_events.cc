@@ -85,6 +85,27 @@ PrivacyEvent VoteEvent(const TrialSpec& spec) {
   return event;
 }
 
+// Every query is held against the threshold, where there is one; as many as may be answered are charged as answered.
+bool HasThreshold(const TrialSpec& spec) { return spec.release.threshold_noise > 0; }
+
+PrivacyEvent ThresholdEvent(const TrialSpec& spec) {
+  PrivacyEvent event = VoteEvent(spec);
+  event.kind = MechanismKind::vote_threshold;
+  event.sensitivity = 1;
+  event.noise_std = spec.release.threshold_noise;
+  event.noise_coordinates = event.release_coordinates = 1;
+  return event;
+}
+
+void AddVoteEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
+  PrivacyEvent votes = VoteEvent(spec);
+  if (HasThreshold(spec)) {
+    events.push_back(ThresholdEvent(spec));
+    votes.count = CountPlannedAnswers(spec);
+  }
+  events.push_back(std::move(votes));
+}
+
 PrivacyEvent RawEvent(const TrialSpec& spec) {
   PrivacyEvent event;
   event.kind = MechanismKind::none;
@@ -205,6 +226,10 @@ std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
 
 }  // namespace
 
+std::int64_t CountPlannedAnswers(const TrialSpec& spec) {
+  return spec.release.answers > 0 ? std::min(spec.release.answers, spec.queries) : spec.queries;
+}
+
 Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec) {
   const TrialKind kind = FindKind(spec);
   std::vector<PrivacyEvent> events;
@@ -232,7 +257,7 @@ Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec) {
       AddLabelEvents(spec, events);
       break;
     case ReleaseKind::votes:
-      events.push_back(VoteEvent(spec));
+      AddVoteEvents(spec, events);
       break;
     case ReleaseKind::steps: {
       const std::int64_t examples = spec.data->PrivateExamples();
@@ -264,7 +289,9 @@ Result<std::vector<PrivacyEvent>> PlanEventsWithRetries(const TrialSpec& spec) {
   for (PrivacyEvent& event : events) {
     // min(reserve_block * draws, count), without the product
     const std::int64_t draws = std::max<std::int64_t>(DrawsOfARelease(spec, event), 1);
-    const bool whole = spec.execution.reserve_block > event.count / draws;
+    // Answers behind a threshold: an attempt that goes on may give as many again (worker/release/confident_votes.h).
+    const bool again = HasThreshold(spec) && event.kind == MechanismKind::noisy_votes;
+    const bool whole = again || spec.execution.reserve_block > event.count / draws;
     const std::int64_t block = whole ? event.count : spec.execution.reserve_block * draws;
     for (std::int64_t lost = 0; lost < spec.execution.retries; ++lost) event.Count(block);
   }

@@ -12,6 +12,9 @@ namespace retort::privacy {
 // The events that the trial will cause if nothing fails, for planning and calibration.
 [[nodiscard]] Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec);
 
+// Of votes behind a threshold: the most that are answered, which is what is charged, however many are.
+[[nodiscard]] std::int64_t CountPlannedAnswers(const TrialSpec& spec);
+
 // The same with what spec.execution.retries lost attempts may charge beside it: a block each of reserve_block releases,
 // and none beyond what the plan draws. Calibration solves for these.
 [[nodiscard]] Result<std::vector<PrivacyEvent>> PlanEventsWithRetries(const TrialSpec& spec);

@@ -12,7 +12,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::member_response);
+constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::vote_threshold);
 constexpr std::uint8_t kLastUnit = static_cast<std::uint8_t>(EventUnit::step);
 constexpr std::uint8_t kLastSource = static_cast<std::uint8_t>(NoiseSource::seeded);
 
@@ -44,6 +44,7 @@ std::vector<std::string> ListNeededFacts(MechanismKind kind) {
     case MechanismKind::randomized_response:
       return {std::string(kFactDetachedTarget), std::string(kFactStudentDrivesGenerator)};
     case MechanismKind::noisy_votes:
+    case MechanismKind::vote_threshold:
     case MechanismKind::member_gradient:
     case MechanismKind::member_response:
       return {std::string(kFactDetachedTarget), std::string(kFactDisjointShards), std::string(kFactIndependentMembers),

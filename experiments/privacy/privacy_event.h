@@ -12,6 +12,8 @@
 //   dpdfd row-averaged          gaussian_gradient    row    k*B     2C           sigma*C    B
 //   dpdfd printed (Alg. 1)      gaussian_gradient    batch  k       2C           sigma*C    B
 //   sound, ensemble votes       noisy_votes          vote   queries sqrt(2)*G    s*G        1
+//   votes behind a threshold    vote_threshold       vote   queries 1            s1         1
+//     and those that it lets by  noisy_votes          vote   answers sqrt(2)      s          1
 //   randomised response         randomized_response  row    k*B     0            0          B
 //   RONA Alg. 2                 loss_noise           batch  k       1            sigma      B
 //   RONA working                loss_noise           row    k*B     1            sigma      B
@@ -106,6 +108,7 @@ enum class MechanismKind : std::uint8_t {
   member_gradient = 6,  // normalised gradients added over an ensemble's members; noise on the sum, or each member's own
   label_response = 7,   // a private label, released once by a mechanism of pure epsilon0
   member_response = 8,  // randomised response by every member of an ensemble for itself
+  vote_threshold = 9,   // integer Gaussian on the largest count of a histogram, held against a threshold
 };
 
 enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };
@@ -124,7 +127,7 @@ struct PrivacyEvent {
   // L2 sensitivity of what one draw covers when the protected unit changes, and the standard
   // deviation per coordinate of that draw. gaussian_gradient: the change of one row, 2C; whether one
   // draw covers one row or the whole batch is `unit`. noisy_votes: sqrt(2)*G. subsampled_gaussian: C
-  // (add-remove).
+  // (add-remove). vote_threshold: 1.
   double sensitivity = 0;
   double noise_std = 0;                  // 0 = no noise
   double granularity = 0;                // step of the lattice of values and noise; 0 = whole numbers

@@ -63,6 +63,11 @@ GaussianTerm VoteTerm(const PrivacyEvent& event, const Relation& relation) {
   return term;
 }
 
+// The largest count: a vote that moves, or is taken away, moves it by 1 at most, whichever class it is of.
+GaussianTerm ThresholdTerm(const PrivacyEvent& event, const Relation& relation) {
+  return {relation.adjacency == Adjacency::answer ? 1 : event.count, event.sensitivity, event.noise_std, 1};
+}
+
 // A member's normalised gradient has norm C = S / 2 at most: replaced it moves the sum by S, silenced by S / 2. The
 // noise is that on the sum, or the member's own.
 GaussianTerm MemberTerm(const PrivacyEvent& event, const Relation& relation) {
@@ -103,10 +108,13 @@ void AddLabels(const PrivacyEvent& event, std::map<std::int64_t, std::int64_t>& 
   sum.responses[0].count = std::max(sum.responses[0].count, of_part);
 }
 
+bool IsAboutVotes(MechanismKind kind) {
+  return kind == MechanismKind::noisy_votes || kind == MechanismKind::vote_threshold;
+}
+
 // An ensemble's events bound what one member changes, and by disjoint shards one example.
 bool AsksMembers(MechanismKind kind) {
-  return kind == MechanismKind::noisy_votes || kind == MechanismKind::member_gradient ||
-         kind == MechanismKind::member_response;
+  return IsAboutVotes(kind) || kind == MechanismKind::member_gradient || kind == MechanismKind::member_response;
 }
 
 bool Applies(const PrivacyEvent& event, const Relation& relation) {
@@ -120,6 +128,7 @@ bool Applies(const PrivacyEvent& event, const Relation& relation) {
     case MechanismKind::member_response:
       return adjacency != Adjacency::teacher && relation.neighbour != Neighbour::zero_out;
     case MechanismKind::noisy_votes:
+    case MechanismKind::vote_threshold:
       return adjacency == Adjacency::answer || adjacency == Adjacency::member || adjacency == Adjacency::example;
     case MechanismKind::subsampled_gaussian:
       return adjacency == Adjacency::example;
@@ -162,6 +171,9 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
     case MechanismKind::noisy_votes:
       sum.gaussian.push_back(VoteTerm(event, relation));
       return;
+    case MechanismKind::vote_threshold:
+      sum.gaussian.push_back(ThresholdTerm(event, relation));
+      return;
     case MechanismKind::subsampled_gaussian:
       AddSteps(event, relation, sum);
       return;
@@ -200,6 +212,11 @@ double FindMissing(const PrivacyEvent& event, const Relation& relation) {
       const double counts = static_cast<double>(term.factor) * static_cast<double>(term.count);
       return ComputeMissingMass(counts, coordinates, shift, kVoteReach);
     }
+    case MechanismKind::vote_threshold: {
+      const GaussianTerm term = ThresholdTerm(event, relation);
+      const double shift = (term.sensitivity + 1) / event.noise_std;
+      return ComputeMissingMass(static_cast<double>(term.count), coordinates, shift, kVoteReach);
+    }
     default:
       return 0;
   }
@@ -210,6 +227,7 @@ bool UnitFits(const PrivacyEvent& event) {
     case MechanismKind::gaussian_gradient:
       return event.unit == EventUnit::row || event.unit == EventUnit::batch;
     case MechanismKind::noisy_votes:
+    case MechanismKind::vote_threshold:
       return event.unit == EventUnit::vote;
     case MechanismKind::subsampled_gaussian:
       return event.unit == EventUnit::step;
@@ -235,9 +253,10 @@ std::string NoiseProblem(const PrivacyEvent& event) {
   }
   if (event.noise_std == 0) return std::string(reason::kNoNoise);
   if (event.noise_std < 0 || event.sensitivity <= 0) return std::string(reason::kBadEvent);
-  if (event.kind != MechanismKind::noisy_votes && !IsPowerOfTwo(event.granularity))
-    return std::string(reason::kBadEvent);
+  if (!IsAboutVotes(event.kind) && !IsPowerOfTwo(event.granularity)) return std::string(reason::kBadEvent);
   if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0) return std::string(reason::kBadEvent);
+  // Members give one vote each where their first class is held against a threshold.
+  if (event.kind == MechanismKind::vote_threshold && event.sensitivity != 1) return std::string(reason::kBadEvent);
   if (event.release_coordinates <= 0) return std::string(reason::kBadEvent);
   if (event.noise_coordinates < event.release_coordinates) return std::string(reason::kBroadcastNoise);
   return "";
@@ -366,10 +385,19 @@ Bound ComputeRelationBound(const Relation& relation, const std::vector<PrivacyEv
     if (assumptions != nullptr) *assumptions = sum.assumptions;
     return ComputeBound(sum, delta);
   }
+  // An answer is in one event, and a threshold may stand before it.
+  std::vector<PrivacyEvent> thresholds, answers;
+  for (const PrivacyEvent& event : events)
+    if (event.count != 0) (event.kind == MechanismKind::vote_threshold ? thresholds : answers).push_back(event);
+  if (answers.empty() && !thresholds.empty()) {
+    answers.push_back(thresholds.back());
+    thresholds.pop_back();
+  }
   Bound worst{-1, "", ""};
-  for (const PrivacyEvent& event : events) {
-    if (event.count == 0) continue;
-    const Composition one = ComposeEvents(relation, {event});
+  for (const PrivacyEvent& event : answers) {
+    std::vector<PrivacyEvent> together = thresholds;
+    together.push_back(event);
+    const Composition one = ComposeEvents(relation, together);
     Bound bound = ComputeBound(one, delta);
     if (!(bound.epsilon > worst.epsilon)) continue;
     worst = std::move(bound);

@@ -53,8 +53,8 @@ inline constexpr Relation kExampleAdded{Adjacency::example, Neighbour::add_remov
 // Composes all events under one relation. For `answer` give one event at a time: a changed answer lies in one of them.
 [[nodiscard]] Composition ComposeEvents(const Relation& relation, const std::vector<PrivacyEvent>& events);
 
-// Returns the bound under the relation: the sum over all events, or for `answer` the worst single one. `assumptions`,
-// when not null, receives what the bound rests on.
+// Returns the bound under the relation: the sum over all events, or for `answer` the worst single one, with the
+// thresholds before it. `assumptions`, when not null, receives what the bound rests on.
 [[nodiscard]] Bound ComputeRelationBound(const Relation& relation, const std::vector<PrivacyEvent>& events,
                                          double delta, std::vector<std::string>* assumptions);
 

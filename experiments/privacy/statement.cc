@@ -116,6 +116,9 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
     case MechanismKind::noisy_votes:
       return "Released: " + count + " vote histograms of " + sensitivity + " with " + NoiseText(event) +
              " on whole numbers.";
+    case MechanismKind::vote_threshold:
+      return "Released: whether the largest of a query's vote counts, of " + sensitivity + " with " + NoiseText(event) +
+             " on whole numbers, reaches the threshold, of " + count + " queries.";
     case MechanismKind::subsampled_gaussian:
       if (ReleasesEmbedding(kind))
         return "Released: " + count + " sum by class of vectors of the examples, of " + sensitivity + " with " +

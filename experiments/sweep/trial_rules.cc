@@ -130,6 +130,39 @@ void CheckQueries(const ResolvedTrial& trial, TrialErrors& errors) {
   }
 }
 
+// Checks what goes with a threshold on votes: first classes alone leave, of public queries that are known beforehand.
+void CheckThreshold(const TrialSpec& spec, TrialErrors& errors) {
+  if (FindKind(spec) != TrialKind::vote_student) return;
+  if (spec.release.threshold_noise == 0) {
+    if (spec.release.vote_threshold > 0 || spec.release.answers > 0)
+      errors.Add({"vote_threshold", "answers", "threshold_noise"},
+                 "vote_threshold and answers need threshold_noise: without noise a threshold tells who voted how",
+                 {"threshold_noise"});
+    return;
+  }
+  if (spec.release.vote_threshold == 0)
+    errors.Add({"threshold_noise"}, "threshold_noise is that of a threshold: set vote_threshold", {"vote_threshold"});
+  if (spec.release.threshold_noise < kMinVoteNoise)
+    errors.Add({"threshold_noise"}, "threshold_noise is at least 0.015625, the least that can be drawn exactly");
+  if (spec.release.answers > spec.queries && spec.privacy.calibrate != Calibrate::steps)
+    errors.Add({"answers", "queries"}, "answers is at most queries: no more are asked", {"queries"});
+  if (spec.labels.vote_label != VoteLabel::argmax)
+    errors.Add({"vote_label", "threshold_noise"},
+               "behind a threshold the first class alone is released: set vote_label = \"argmax\"", {"argmax"});
+  if (spec.release.grain != 1)
+    errors.Add({"grain", "threshold_noise"}, "a threshold is held against whole votes: set grain = 1");
+  if (spec.labels.neighbours > 0)
+    errors.Add({"neighbours", "threshold_noise"},
+               "neighbours spread histograms, and behind a threshold the first class alone is released: set neighbours "
+               "= 0");
+  if (spec.source != QuerySource::public_split)
+    errors.Add({"source", "threshold_noise"},
+               "a threshold needs queries that are there before the first answer: set source = \"public\"", {"public"});
+  if (spec.stop.metric != StopMetric::none)
+    errors.Add({"stop", "threshold_noise"},
+               "a stop rule charges what is left to one mechanism, and behind a threshold there are two: remove stop");
+}
+
 void CheckPrivacy(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   const bool asked = spec.privacy.epsilon > 0;
@@ -153,6 +186,7 @@ void CheckPrivacy(const ResolvedTrial& trial, TrialErrors& errors) {
                "noisy votes need noise: set vote_noise, or epsilon with claim and calibrate = \"noise\"",
                {"vote_noise", "epsilon"});
   }
+  CheckThreshold(spec, errors);
   if (!IsTaughtByVotes(spec)) return;
   const double drawn = spec.release.vote_noise * static_cast<double>(spec.release.grain);
   if (drawn > kMaxVoteNoise)

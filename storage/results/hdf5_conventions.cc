@@ -49,6 +49,7 @@ constexpr std::array kKnown = {
     Known{"train.loss", "loss of the network", "1"},
     Known{"train.noisy_gradient_norm", "Euclidean norm of the noisy gradient", "1"},
     Known{"train.student_loss", "loss of the student", "1"},
+    Known{"train.answered", "queries that the threshold on votes let by", "1"},
     Known{"train.vote_gap", "estimated gap between the votes for the winning class and for another", "1"},
     Known{"training_seconds", "wall-clock time of all steps", "s"},
 };

@@ -28,6 +28,8 @@ std::string WhyNoTranscript(const AuditedTrial& trial) {
   if (spec.source != QuerySource::public_split)
     return "queries of a generator depend on earlier answers, and no transcript of them is kept after the "
            "trial";
+  if (spec.release.threshold_noise > 0)
+    return "only the queries that a threshold lets by are answered, and which they are is drawn anew in every replay";
   if (!trial.inputs.teacher) return "the teacher's attempt.h5 is not there";
   if (trial.inputs.data.public_split.size() < spec.queries) return "the public split has fewer images than queries";
   return "";

@@ -3,7 +3,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -22,6 +24,7 @@
 #include "worker/methods/public_training.h"
 #include "worker/methods/student_method.h"
 #include "worker/optim/schedule.h"
+#include "worker/release/confident_votes.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/noisy_votes.h"
 #include "worker/training/evaluation.h"
@@ -32,14 +35,14 @@ namespace {
 
 // On public queries or on pictures that a procedure draws: releases noisy votes, spreads them over pictures that are
 // alike where that is asked for, fits a student to them, relabels every public image by student and votes together, and
-// fits once more. PATE's confident aggregator without its threshold (Papernot et al. 2018, GNMax) is the same with the
-// votes' first class for a label, and one fit.
+// fits once more. PATE's aggregator (Papernot et al. 2018, GNMax) is the same with the votes' first class for a label,
+// and one fit; with a threshold (Confident-GNMax) queries that are not answered have no label.
 class VoteDistillation final : public Method {
  public:
   // `asked`: owns inputs.data, whose public split are the pictures that may be asked about.
   VoteDistillation(const MethodInputs& inputs, std::unique_ptr<const Dataset> asked,
                    std::unique_ptr<release::TeacherModel> teacher, std::unique_ptr<release::NoisyVotes> mechanism,
-                   std::unique_ptr<Network> student)
+                   std::unique_ptr<release::ConfidentVotes> confident, std::unique_ptr<Network> student)
       : spec_(inputs.spec),
         asked_(std::move(asked)),
         data_(*asked_),
@@ -47,6 +50,7 @@ class VoteDistillation final : public Method {
         gang_(inputs.gang),
         teacher_(std::move(teacher)),
         mechanism_(std::move(mechanism)),
+        confident_(std::move(confident)),
         shards_disjoint_(AreShardsDisjoint(*inputs.teacher, inputs.data)),
         members_independent_(AreMembersIndependent(*inputs.teacher)),
         training_(inputs, std::move(student)),
@@ -109,7 +113,9 @@ class VoteDistillation final : public Method {
         const release::Answers answers,
         release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.release.grain}),
                                   gang_));
-    if (book != nullptr) RememberUntil(step * rows_);
+    if (book == nullptr) return at::Tensor();
+    RememberUntil(step * rows_);
+    if (confident_ != nullptr) return confident_->Release(images, answers, *book);
     return PayAndRelease(*mechanism_, answers, rows_, book);
   }
 
@@ -118,7 +124,12 @@ class VoteDistillation final : public Method {
     const std::int64_t at_once = data_.public_split.RowsAtOnce();
     for (; remembered_ < known; remembered_ += std::min(at_once, known - remembered_)) {
       const std::int64_t rows = std::min(at_once, known - remembered_);
-      mechanism_->Remember(data_.public_split.Range(remembered_, rows), histograms_.narrow(0, remembered_, rows));
+      const at::Tensor images = data_.public_split.Range(remembered_, rows);
+      const at::Tensor released = histograms_.narrow(0, remembered_, rows);
+      if (confident_ != nullptr)
+        confident_->Remember(images, released);
+      else
+        mechanism_->Remember(images, released);
     }
   }
 
@@ -130,6 +141,11 @@ class VoteDistillation final : public Method {
   }
 
   Status SetTargetsFromVotes(Series& series) {
+    if (confident_ != nullptr) {
+      series.emplace_back("train.answered", Answered().sum().item<double>());
+      training_.SetTargets(FirstClass());
+      return {};
+    }
     double gap = 0;
     const at::Tensor posterior = at::softmax(Evidence(&gap), 1);
     series.emplace_back("train.vote_gap", gap);
@@ -155,14 +171,23 @@ class VoteDistillation final : public Method {
     at::Tensor said = training_.StudentLogProbabilities();
     if (!ByClass()) said.narrow(0, 0, spec_.queries).add_(Evidence());
     said = at::softmax(said, 1);
-    if (ByClass()) said.narrow(0, 0, spec_.queries).copy_(FirstClass());
+    if (ByClass()) {
+      at::Tensor asked = said.narrow(0, 0, spec_.queries);
+      asked.copy_(at::where(Answered(), FirstClass(), asked));
+    }
     training_.SetTargets(said);
     training_.ResetStudent();
   }
 
   [[nodiscard]] bool drawn() const { return spec_.source == QuerySource::procedural; }
   [[nodiscard]] bool ByClass() const { return spec_.labels.vote_label == VoteLabel::argmax; }
-  at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes); }
+  // bool [queries, 1]: those that the threshold, where there is one, let by.
+  at::Tensor Answered() const {
+    if (confident_ == nullptr) return at::ones({spec_.queries, 1}, histograms_.options().dtype(at::kBool));
+    return histograms_.sum(1, /*keepdim=*/true) > 0;
+  }
+  // Zeros where a query was not answered.
+  at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes) * Answered(); }
 
   const TrialSpec& spec_;
   std::unique_ptr<const Dataset> asked_;
@@ -170,7 +195,8 @@ class VoteDistillation final : public Method {
   ReleaseReplay& tape_;
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
-  std::unique_ptr<release::NoisyVotes> mechanism_;
+  std::unique_ptr<release::NoisyVotes> mechanism_;      // null where there is a threshold
+  std::unique_ptr<release::ConfidentVotes> confident_;  // null where there is none
   bool shards_disjoint_, members_independent_;
   PublicTraining training_;
   std::int64_t rows_, releases_;
@@ -372,12 +398,20 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
                          .env = inputs.env};
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
                           LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
-  RETORT_ASSIGN_OR_RETURN(
-      std::unique_ptr<release::NoisyVotes> mechanism,
-      release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
+  std::unique_ptr<release::NoisyVotes> mechanism;
+  std::unique_ptr<release::ConfidentVotes> confident;
+  if (spec.release.threshold_noise > 0) {
+    RETORT_ASSIGN_OR_RETURN(
+        confident, release::ConfidentVotes::Create(release::ConfidentSettingsFor(spec, inputs.data.classes),
+                                                   release::MakeNoiseKey(spec), release::MakeNoiseKey(spec)));
+  } else {
+    RETORT_ASSIGN_OR_RETURN(mechanism, release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes),
+                                                                   release::MakeNoiseKey(spec)));
+  }
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));
   return std::unique_ptr<Method>(std::make_unique<VoteDistillation>(own, std::move(asked), std::move(teacher),
-                                                                    std::move(mechanism), std::move(student)));
+                                                                    std::move(mechanism), std::move(confident),
+                                                                    std::move(student)));
 }
 
 }  // namespace retort::worker

@@ -19,7 +19,8 @@ enum class Purpose : std::uint32_t {
   response = 4,
   loss = 5,
   labels = 6,
-  embedding = 7
+  embedding = 7,
+  thresholds = 8
 };
 
 // One stream of a key. A stream is drawn once: the mechanisms refuse to go back.

@@ -134,6 +134,15 @@ Result<Answers> Oracle::SumVotes(Answers local, Collective& gang) {
   return local;
 }
 
+Answers Oracle::SelectRows(const Answers& answers, const at::Tensor& rows) {
+  RETORT_CHECK(answers.votes_.defined());
+  Answers chosen;
+  chosen.query_ = answers.query_;
+  chosen.query_.inputs = answers.query_.inputs.index_select(0, rows.to(answers.query_.inputs.device()));
+  chosen.votes_ = answers.votes_.index_select(0, rows.to(answers.votes_.device()));
+  return chosen;
+}
+
 Result<Answers> Oracle::GatherMembers(Answers local, std::int64_t members, Collective& gang) {
   if (gang.size() == 1) return local;
   RETORT_CHECK(local.choices_.defined());

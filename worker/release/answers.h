@@ -89,6 +89,7 @@ class Answers {
   friend class GaussianGradient;
   friend class MemberGradient;
   friend class NoisyVotes;
+  friend class VoteThreshold;
   friend class Noiseless;
   friend class RandomizedResponse;
   friend class LossNoise;
@@ -118,6 +119,8 @@ class Oracle {
   // The same rows on every rank, each holding other members: votes, or gradients, summed over the gang.
   [[nodiscard]] static Result<Answers> SumVotes(Answers local, Collective& gang);
   [[nodiscard]] static Result<Answers> SumGradients(Answers local, Collective& gang);
+  // The votes on some of the rows: `rows` i64 [chosen], each below answers.rows(), on the CPU.
+  [[nodiscard]] static Answers SelectRows(const Answers& answers, const at::Tensor& rows);
   // The same rows on every rank, each holding its share of `members` members: the choices of all of them, in rank
   // order, on gang rank 0; elsewhere the local ones unchanged.
   [[nodiscard]] static Result<Answers> GatherMembers(Answers local, std::int64_t members, Collective& gang);

@@ -15,6 +15,17 @@ Status Charge::Covers(const privacy::PrivacyEvent& event) const {
   return {};
 }
 
+Charge Charge::Split(std::int64_t count) {
+  RETORT_CHECK(count >= 0 && count <= count_);
+  count_ -= count;
+  return Charge(event_, count);
+}
+
+void Charge::Join(Charge&& other) {
+  RETORT_CHECK(event_.SameMechanism(other.event_));
+  count_ += std::exchange(other.count_, 0);
+}
+
 ChargeBook::ChargeBook(LedgerClient* port, std::int64_t releases_per_block, std::int64_t planned_draws)
     : port_(port), releases_per_block_(std::max<std::int64_t>(releases_per_block, 1)), planned_(planned_draws) {
   RETORT_CHECK(port != nullptr);

@@ -33,6 +33,10 @@ class Charge {
   [[nodiscard]] std::int64_t count() const { return count_; }
   // ok when this charge pays for event.count draws of exactly this mechanism; else refused.
   [[nodiscard]] Status Covers(const privacy::PrivacyEvent& event) const;
+  // Takes `count` draws off this charge. REQUIRES: 0 <= count <= count().
+  [[nodiscard]] Charge Split(std::int64_t count);
+  // Adds what another charge pays for. REQUIRES: it is of the same mechanism.
+  void Join(Charge&& other);
 
  private:
   friend class ChargeBook;

@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
@@ -11,6 +12,13 @@ namespace retort::worker::release {
 namespace {
 
 constexpr std::int64_t kFinestGrain = 1024;
+
+// Of equal counts the first.
+void KeepFirstClass(std::span<std::int32_t> counts) {
+  const auto first = std::max_element(counts.begin(), counts.end()) - counts.begin();
+  std::fill(counts.begin(), counts.end(), 0);
+  counts[static_cast<std::size_t>(first)] = 1;
+}
 
 }  // namespace
 
@@ -59,6 +67,7 @@ Result<Released> NoisyVotes::Release(const Answers& answers, Charge&& charge) {
   return Released{memory_.Recall(answers.query_.inputs, [&](std::size_t row, std::span<std::int32_t> out) {
     lattice_.Sample(bits, out);
     for (std::size_t c = 0; c < classes; ++c) out[c] += vote[row * classes + c];
+    if (settings_.first_class) KeepFirstClass(out);
   })};
 }
 

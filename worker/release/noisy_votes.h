@@ -15,11 +15,16 @@ struct VoteSettings {
   double scale = 40;  // s > 0, in votes
   std::int64_t classes = 10;
   std::int64_t grain = 1;  // 1 to 1024, so that the counts of a million members fit
+  // What leaves is the first class of the noisy histogram, as a row of one 1, and nothing else of it.
+  bool first_class = false;
 };
 
 // The settings that the trial's keys ask for.
 [[nodiscard]] inline VoteSettings VoteSettingsFor(const TrialSpec& spec, std::int64_t classes) {
-  return {.scale = spec.release.vote_noise, .classes = classes, .grain = spec.release.grain};
+  return {.scale = spec.release.vote_noise,
+          .classes = classes,
+          .grain = spec.release.grain,
+          .first_class = spec.release.threshold_noise > 0};
 }
 
 // Answers are remembered by the exact bytes of the query row: the same bytes never get fresh noise.
@@ -30,7 +35,8 @@ class NoisyVotes final : public Mechanism {
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   // Distinct rows of the answers that are not remembered yet.
   [[nodiscard]] std::int64_t DrawsFor(const Answers& answers) const override;
-  // Released.values: i32 [rows, classes] on the CPU, in parts of a vote, for every row, remembered or fresh.
+  // Released.values: i32 [rows, classes] on the CPU, in parts of a vote, for every row, remembered or fresh; with
+  // first_class one-hot rows.
   // Refused, too, when the members voted at another grain.
   [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
 

@@ -3,6 +3,7 @@ set(RETORT_RELEASE_SOURCES
   release/answers.cc
   release/charge.cc
   release/class_embedding.cc
+  release/confident_votes.cc
   release/dpsgd_step.cc
   release/gaussian_gradient.cc
   release/label_response.cc
@@ -13,4 +14,5 @@ set(RETORT_RELEASE_SOURCES
   release/noisy_votes.cc
   release/output_gradient.cc
   release/randomized_response.cc
-  release/teacher_critic.cc)
+  release/teacher_critic.cc
+  release/vote_threshold.cc)
