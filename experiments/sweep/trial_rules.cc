@@ -159,7 +159,7 @@ void CheckThreshold(const TrialSpec& spec, TrialErrors& errors) {
     errors.Add({"source", "threshold_noise"},
                "a threshold needs queries that are there before the first answer: set source = \"public\"", {"public"});
   if (spec.stop.metric != StopMetric::none)
-    errors.Add({"stop", "threshold_noise"},
+    errors.Add({"stop_metric", "threshold_noise"},
                "a stop rule charges what is left to one mechanism, and behind a threshold there are two: remove stop");
 }
 

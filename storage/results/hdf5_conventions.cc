@@ -42,6 +42,7 @@ constexpr std::array kKnown = {
     Known{"test.member_accuracy", "mean accuracy of a single member of the ensemble on the test pictures", "1"},
     Known{"test.sensitive_accuracy", "accuracy on the sensitive classes of the test pictures", "1"},
     Known{"test.top5", "fraction of the test pictures whose class is among the five likeliest", "1"},
+    Known{"train.answered", "queries that the threshold on votes let by", "1"},
     Known{"train.auxiliary_loss", "loss of the auxiliary teacher", "1"},
     Known{"train.candidates", "mean number of labels that a randomised response chose among", "1"},
     Known{"train.embedding_loss", "squared distance of the generator's mean embedding from the noisy one", "1"},
@@ -49,7 +50,6 @@ constexpr std::array kKnown = {
     Known{"train.loss", "loss of the network", "1"},
     Known{"train.noisy_gradient_norm", "Euclidean norm of the noisy gradient", "1"},
     Known{"train.student_loss", "loss of the student", "1"},
-    Known{"train.answered", "queries that the threshold on votes let by", "1"},
     Known{"train.vote_gap", "estimated gap between the votes for the winning class and for another", "1"},
     Known{"training_seconds", "wall-clock time of all steps", "s"},
 };
