@@ -415,6 +415,8 @@ Status SolveReleasing(TrialSpec& spec) {
   if (FindReleaseKind(FindKind(spec)) == ReleaseKind::responses)
     return spec.privacy.calibrate == Calibrate::noise ? SolveResponse(spec, *relation)
                                                       : SolveResponseSteps(spec, *relation);
+  if (votes && spec.release.vote_cost > 0)
+    return CannotMeet(spec, "vote_cost fixes what the answers may cost: set vote_noise and queries by hand.");
   if (votes && spec.release.threshold_noise > 0)
     return spec.privacy.calibrate == Calibrate::noise ? SolveAnswerNoise(spec, *relation)
                                                       : SolveThresholdQueries(spec, *relation);

@@ -397,6 +397,8 @@ void AddEvent(ParameterKey& key, const PrivacyEvent& event) {
       .Add(event.noise_std)
       .Add(event.granularity);
   key.Add(event.epsilon0).Add(event.choices).Add(event.sampling_rate).Add(event.rows_per_batch);
+  key.Add(event.test.cost).Add(event.test.order).Add(event.test.smoothness).Add(event.test.queries);
+  key.Add(event.test.threshold_noise).Add(event.test.vote_noise);
   key.Add(event.noise_coordinates).Add(event.release_coordinates).Add(event.frobenius).Add(event.source);
   key.Add(event.voids.size());
   for (const std::string& name : event.voids) key.Add(name);

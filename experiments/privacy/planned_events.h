@@ -15,6 +15,9 @@ namespace retort::privacy {
 // Of votes behind a threshold: the most that are answered, which is what is charged, however many are.
 [[nodiscard]] std::int64_t CountPlannedAnswers(const TrialSpec& spec);
 
+// Of votes behind a threshold whose cost is tested: the test, without facts.
+[[nodiscard]] PrivacyEvent PlanConsensusTest(const TrialSpec& spec);
+
 // The same with what spec.execution.retries lost attempts may charge beside it: a block each of reserve_block releases,
 // and none beyond what the plan draws. Calibration solves for these.
 [[nodiscard]] Result<std::vector<PrivacyEvent>> PlanEventsWithRetries(const TrialSpec& spec);

@@ -12,7 +12,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::vote_threshold);
+constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::consensus_test);
 constexpr std::uint8_t kLastUnit = static_cast<std::uint8_t>(EventUnit::step);
 constexpr std::uint8_t kLastSource = static_cast<std::uint8_t>(NoiseSource::seeded);
 
@@ -34,7 +34,7 @@ bool PrivacyEvent::SameMechanism(const PrivacyEvent& other) const {
          granularity == other.granularity && epsilon0 == other.epsilon0 && choices == other.choices &&
          sampling_rate == other.sampling_rate && rows_per_batch == other.rows_per_batch &&
          noise_coordinates == other.noise_coordinates && release_coordinates == other.release_coordinates &&
-         frobenius == other.frobenius && source == other.source && voids == other.voids &&
+         frobenius == other.frobenius && test == other.test && source == other.source && voids == other.voids &&
          assumptions == other.assumptions && facts == other.facts;
 }
 
@@ -45,6 +45,7 @@ std::vector<std::string> ListNeededFacts(MechanismKind kind) {
       return {std::string(kFactDetachedTarget), std::string(kFactStudentDrivesGenerator)};
     case MechanismKind::noisy_votes:
     case MechanismKind::vote_threshold:
+    case MechanismKind::consensus_test:
     case MechanismKind::member_gradient:
     case MechanismKind::member_response:
       return {std::string(kFactDetachedTarget), std::string(kFactDisjointShards), std::string(kFactIndependentMembers),
@@ -75,6 +76,14 @@ std::string EncodeEvent(const PrivacyEvent& event) {
   json["noise_coordinates"] = event.noise_coordinates;
   json["release_coordinates"] = event.release_coordinates;
   json["frobenius"] = event.frobenius;
+  if (event.kind == MechanismKind::consensus_test) {
+    json["test_cost"] = NumberToJson(event.test.cost);
+    json["test_order"] = NumberToJson(event.test.order);
+    json["test_smoothness"] = NumberToJson(event.test.smoothness);
+    json["test_threshold_noise"] = NumberToJson(event.test.threshold_noise);
+    json["test_vote_noise"] = NumberToJson(event.test.vote_noise);
+    json["test_queries"] = event.test.queries;
+  }
   json["source"] = static_cast<std::uint8_t>(event.source);
   json["voids"] = event.voids;
   json["assumptions"] = event.assumptions;
@@ -98,6 +107,10 @@ Result<PrivacyEvent> DecodeEvent(const std::string& json) {
   event.noise_coordinates = fields.Integer("noise_coordinates");
   event.release_coordinates = fields.Integer("release_coordinates");
   event.frobenius = fields.Flag("frobenius");
+  if (event.kind == MechanismKind::consensus_test)
+    event.test = {fields.Number("test_cost"),       fields.Number("test_order"),
+                  fields.Number("test_smoothness"), fields.Number("test_threshold_noise"),
+                  fields.Number("test_vote_noise"), fields.Integer("test_queries")};
   event.source = static_cast<NoiseSource>(fields.Enumerator("source", kLastSource));
   event.voids = fields.Strings("voids");
   event.assumptions = fields.Strings("assumptions");

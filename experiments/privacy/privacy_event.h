@@ -14,6 +14,7 @@
 //   sound, ensemble votes       noisy_votes          vote   queries sqrt(2)*G    s*G        1
 //   votes behind a threshold    vote_threshold       vote   queries 1            s1         1
 //     and those that it lets by  noisy_votes          vote   answers sqrt(2)      s          1
+//     and before them            consensus_test       vote   1       margin       w          1
 //   randomised response         randomized_response  row    k*B     0            0          B
 //   RONA Alg. 2                 loss_noise           batch  k       1            sigma      B
 //   RONA working                loss_noise           row    k*B     1            sigma      B
@@ -45,6 +46,8 @@
 // gradients and
 //   DP-SGD, of 1 for losses and embeddings; 0 for votes and responses, which are whole numbers or classes.
 //   `sensitivity` bounds the values as they are after rounding.
+// - consensus_test: `sensitivity` is the margin, in deviations of the noise, by which the tested cost is raised, and
+//   noise_std in smooth sensitivities of the cost. What it tested is in `test`, of this kind alone.
 // - source: where the draw came from: secure_lattice, seeded under noise = "seeded", none for kind none.
 // - voids: the kVoid... names of reasons.h that apply. assumptions: kAssume... names below that apply.
 // - facts: none; the trial's runner adds them when the event is reserved.
@@ -109,6 +112,7 @@ enum class MechanismKind : std::uint8_t {
   label_response = 7,   // a private label, released once by a mechanism of pure epsilon0
   member_response = 8,  // randomised response by every member of an ensemble for itself
   vote_threshold = 9,   // integer Gaussian on the largest count of a histogram, held against a threshold
+  consensus_test = 10,  // whether votes behind a threshold cost no more than was said, with noise
 };
 
 enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };
@@ -118,6 +122,18 @@ enum class NoiseSource : std::uint8_t {
   secure_lattice = 1,  // ChaCha20 from the operating system, exact on whole numbers
   secure_float = 2,    // floating-point noise of earlier versions, whose last digits betray the sum: unbounded
   seeded = 3,          // reproducible; every claim unbounded
+};
+
+// What a consensus test allows: threshold and answer of `queries` queries, of this noise, cost `cost` together at most,
+// by RDP of `order` (accountants/vote_costs.h).
+struct VoteTest {
+  double cost = 0;
+  double order = 0;
+  double smoothness = 0;  // of the sensitivity that the noise goes by
+  double threshold_noise = 0;
+  double vote_noise = 0;
+  std::int64_t queries = 0;
+  bool operator==(const VoteTest&) const = default;
 };
 
 struct PrivacyEvent {
@@ -138,6 +154,7 @@ struct PrivacyEvent {
   std::int64_t noise_coordinates = 0;    // coordinates drawn per draw
   std::int64_t release_coordinates = 0;  // coordinates released per draw; a smaller draw is a broadcast
   bool frobenius = false;                // norm over the batch and not over the row
+  VoteTest test;                         // consensus_test
   NoiseSource source = NoiseSource::none;
   // Flags that void claims, each a reason: e.g. "teacher-jacobian-reaches-generator".
   std::vector<std::string> voids;

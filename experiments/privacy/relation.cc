@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <utility>
@@ -109,12 +110,55 @@ void AddLabels(const PrivacyEvent& event, std::map<std::int64_t, std::int64_t>& 
 }
 
 bool IsAboutVotes(MechanismKind kind) {
-  return kind == MechanismKind::noisy_votes || kind == MechanismKind::vote_threshold;
+  return kind == MechanismKind::noisy_votes || kind == MechanismKind::vote_threshold ||
+         kind == MechanismKind::consensus_test;
+}
+
+// What a test of the cost releases. A neighbour moves the cost by the smooth sensitivity, and the margin, which is that
+// many deviations, with it; in these units a thousandth, and a millionth of the smoothness, are more than the test's
+// arithmetic is off (worker/release/consensus_test.cc).
+TestTerm MakeTestTerm(const PrivacyEvent& event) {
+  constexpr double kArithmetic = 1e-3, kSmoother = 1e-6;
+  TestTerm term;
+  term.smoothness = event.test.smoothness + kSmoother;
+  term.noise = event.noise_std;
+  term.moved = 1 + kArithmetic + event.sensitivity * event.noise_std * std::expm1(term.smoothness);
+  term.count = event.count;
+  return term;
+}
+
+// What one test, passed once, says of votes that are those it is about: no more queries than it saw, and their noise.
+std::optional<TestedCost> FindTestedCost(const Relation& relation, const std::vector<PrivacyEvent>& events) {
+  if (relation.neighbour == Neighbour::add_remove || relation.adjacency == Adjacency::answer) return std::nullopt;
+  const PrivacyEvent* test = nullptr;
+  for (const PrivacyEvent& event : events) {
+    if (event.kind != MechanismKind::consensus_test || event.count == 0) continue;
+    if (test != nullptr || event.count != 1) return std::nullopt;
+    test = &event;
+  }
+  if (test == nullptr) return std::nullopt;
+  std::int64_t thresholds = 0, answers = 0;
+  for (const PrivacyEvent& event : events) {
+    if (event.count == 0 || event.kind == MechanismKind::consensus_test) continue;
+    const bool threshold = event.kind == MechanismKind::vote_threshold;
+    const bool answer = event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 1;
+    if (!threshold && !answer) return std::nullopt;
+    if (event.noise_std != (threshold ? test->test.threshold_noise : test->test.vote_noise)) return std::nullopt;
+    std::int64_t& drawn = threshold ? thresholds : answers;
+    if (event.count > test->test.queries - drawn) return std::nullopt;
+    drawn += event.count;
+  }
+  if (answers > thresholds) return std::nullopt;
+  return TestedCost{test->test.order, test->test.cost, std::erfc(test->sensitivity / std::numbers::sqrt2) / 2 * (1 + 1e-9)};
 }
 
 // An ensemble's events bound what one member changes, and by disjoint shards one example.
 bool AsksMembers(MechanismKind kind) {
   return IsAboutVotes(kind) || kind == MechanismKind::member_gradient || kind == MechanismKind::member_response;
+}
+
+bool StandsBeforeAnswers(MechanismKind kind) {
+  return kind == MechanismKind::vote_threshold || kind == MechanismKind::consensus_test;
 }
 
 bool Applies(const PrivacyEvent& event, const Relation& relation) {
@@ -129,6 +173,7 @@ bool Applies(const PrivacyEvent& event, const Relation& relation) {
       return adjacency != Adjacency::teacher && relation.neighbour != Neighbour::zero_out;
     case MechanismKind::noisy_votes:
     case MechanismKind::vote_threshold:
+    case MechanismKind::consensus_test:
       return adjacency == Adjacency::answer || adjacency == Adjacency::member || adjacency == Adjacency::example;
     case MechanismKind::subsampled_gaussian:
       return adjacency == Adjacency::example;
@@ -174,6 +219,9 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
     case MechanismKind::vote_threshold:
       sum.gaussian.push_back(ThresholdTerm(event, relation));
       return;
+    case MechanismKind::consensus_test:
+      sum.tests.push_back(MakeTestTerm(event));
+      return;
     case MechanismKind::subsampled_gaussian:
       AddSteps(event, relation, sum);
       return;
@@ -212,6 +260,10 @@ double FindMissing(const PrivacyEvent& event, const Relation& relation) {
       const double counts = static_cast<double>(term.factor) * static_cast<double>(term.count);
       return ComputeMissingMass(counts, coordinates, shift, kVoteReach);
     }
+    case MechanismKind::consensus_test: {
+      const TestTerm term = MakeTestTerm(event);
+      return ComputeMissingMass(static_cast<double>(term.count), coordinates, term.moved / term.noise, kVoteReach);
+    }
     case MechanismKind::vote_threshold: {
       const GaussianTerm term = ThresholdTerm(event, relation);
       const double shift = (term.sensitivity + 1) / event.noise_std;
@@ -228,6 +280,7 @@ bool UnitFits(const PrivacyEvent& event) {
       return event.unit == EventUnit::row || event.unit == EventUnit::batch;
     case MechanismKind::noisy_votes:
     case MechanismKind::vote_threshold:
+    case MechanismKind::consensus_test:
       return event.unit == EventUnit::vote;
     case MechanismKind::subsampled_gaussian:
       return event.unit == EventUnit::step;
@@ -247,6 +300,12 @@ bool IsPowerOfTwo(double step) {
   return std::isfinite(step) && std::frexp(step, &exponent) == 0.5;
 }
 
+bool IsWholeTest(const VoteTest& test) {
+  for (const double value : {test.cost, test.smoothness, test.threshold_noise, test.vote_noise})
+    if (!(value > 0) || !std::isfinite(value)) return false;
+  return test.order > 1 && std::isfinite(test.order) && test.queries >= 1;
+}
+
 std::string NoiseProblem(const PrivacyEvent& event) {
   for (const double scale : {event.sensitivity, event.noise_std}) {
     if (!std::isfinite(scale)) return std::string(reason::kNotFinite);
@@ -257,6 +316,7 @@ std::string NoiseProblem(const PrivacyEvent& event) {
   if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0) return std::string(reason::kBadEvent);
   // Members give one vote each where their first class is held against a threshold.
   if (event.kind == MechanismKind::vote_threshold && event.sensitivity != 1) return std::string(reason::kBadEvent);
+  if (event.kind == MechanismKind::consensus_test && !IsWholeTest(event.test)) return std::string(reason::kBadEvent);
   if (event.release_coordinates <= 0) return std::string(reason::kBadEvent);
   if (event.noise_coordinates < event.release_coordinates) return std::string(reason::kBroadcastNoise);
   return "";
@@ -373,6 +433,7 @@ Composition ComposeEvents(const Relation& relation, const std::vector<PrivacyEve
       assumptions.emplace(kAssumeDisjointShards);
     }
   }
+  sum.tested = FindTestedCost(relation, events);
   sum.replace_one = relation.neighbour == Neighbour::replace;
   sum.assumptions.assign(assumptions.begin(), assumptions.end());
   return sum;
@@ -385,10 +446,10 @@ Bound ComputeRelationBound(const Relation& relation, const std::vector<PrivacyEv
     if (assumptions != nullptr) *assumptions = sum.assumptions;
     return ComputeBound(sum, delta);
   }
-  // An answer is in one event, and a threshold may stand before it.
+  // An answer is in one event, and a test and a threshold may stand before it.
   std::vector<PrivacyEvent> thresholds, answers;
   for (const PrivacyEvent& event : events)
-    if (event.count != 0) (event.kind == MechanismKind::vote_threshold ? thresholds : answers).push_back(event);
+    if (event.count != 0) (StandsBeforeAnswers(event.kind) ? thresholds : answers).push_back(event);
   if (answers.empty() && !thresholds.empty()) {
     answers.push_back(thresholds.back());
     thresholds.pop_back();

@@ -134,9 +134,9 @@ void CheckQueries(const ResolvedTrial& trial, TrialErrors& errors) {
 void CheckThreshold(const TrialSpec& spec, TrialErrors& errors) {
   if (FindKind(spec) != TrialKind::vote_student) return;
   if (spec.release.threshold_noise == 0) {
-    if (spec.release.vote_threshold > 0 || spec.release.answers > 0)
-      errors.Add({"vote_threshold", "answers", "threshold_noise"},
-                 "vote_threshold and answers need threshold_noise: without noise a threshold tells who voted how",
+    if (spec.release.vote_threshold > 0 || spec.release.answers > 0 || spec.release.vote_cost > 0)
+      errors.Add({"vote_threshold", "answers", "vote_cost", "threshold_noise"},
+                 "vote_threshold, answers and vote_cost need threshold_noise: without noise a threshold tells who voted how",
                  {"threshold_noise"});
     return;
   }
@@ -158,6 +158,9 @@ void CheckThreshold(const TrialSpec& spec, TrialErrors& errors) {
   if (spec.source != QuerySource::public_split)
     errors.Add({"source", "threshold_noise"},
                "a threshold needs queries that are there before the first answer: set source = \"public\"", {"public"});
+  if (spec.release.vote_cost > 0 && spec.privacy.calibrate != Calibrate::none)
+    errors.Add({"vote_cost", "calibrate"},
+               "vote_cost fixes what the answers may cost: set vote_noise and queries by hand, and remove calibrate");
   if (spec.stop.metric != StopMetric::none)
     errors.Add({"stop_metric", "threshold_noise"},
                "a stop rule charges what is left to one mechanism, and behind a threshold there are two: remove stop");

@@ -105,8 +105,8 @@ FOREIGN = [
 RELEASE_ROOM = "worker/release/"
 SEALED = {
     "TeacherModel": {"Oracle", "TeacherCritic"},
-    "Answers": {"Oracle", "GaussianGradient", "MemberGradient", "NoisyVotes", "VoteThreshold", "Noiseless",
-                "RandomizedResponse", "LossNoise"},
+    "Answers": {"Oracle", "GaussianGradient", "MemberGradient", "NoisyVotes", "VoteThreshold", "ConsensusTest",
+                "Noiseless", "RandomizedResponse", "LossNoise"},
     "ClippedSum": {"DpSgdStep"},
     "EmbeddingSum": {"ClassEmbedding"},
     "PrivateLabels": {"LabelResponse"},

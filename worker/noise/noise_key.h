@@ -20,7 +20,8 @@ enum class Purpose : std::uint32_t {
   loss = 5,
   labels = 6,
   embedding = 7,
-  thresholds = 8
+  thresholds = 8,
+  consensus = 9
 };
 
 // One stream of a key. A stream is drawn once: the mechanisms refuse to go back.

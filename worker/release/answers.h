@@ -90,6 +90,7 @@ class Answers {
   friend class MemberGradient;
   friend class NoisyVotes;
   friend class VoteThreshold;
+  friend class ConsensusTest;
   friend class Noiseless;
   friend class RandomizedResponse;
   friend class LossNoise;

@@ -4,6 +4,7 @@ set(RETORT_RELEASE_SOURCES
   release/charge.cc
   release/class_embedding.cc
   release/confident_votes.cc
+  release/consensus_test.cc
   release/dpsgd_step.cc
   release/gaussian_gradient.cc
   release/label_response.cc

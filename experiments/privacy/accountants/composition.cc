@@ -10,6 +10,7 @@
 #include "experiments/privacy/accountants/randomized_response.h"
 #include "experiments/privacy/accountants/rdp_accountant.h"
 #include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/accountants/vote_costs.h"
 
 namespace retort::privacy {
 namespace {
@@ -49,7 +50,8 @@ Bound UnsampledBound(const Composition& composition, double delta) {
 }
 
 bool OneLattice(const Composition& composition) {
-  if (!composition.gaussian.empty() || !composition.subsampled.empty() || composition.responses.size() != 1) {
+  if (!composition.gaussian.empty() || !composition.subsampled.empty() || !composition.tests.empty() ||
+      composition.responses.size() != 1) {
     return false;
   }
   return composition.responses.front().count <= kMaxResponseLattice;
@@ -77,15 +79,38 @@ Bound PldBound(const SubsampledTerm& term, bool pair, double delta) {
 }
 
 bool OneSubsampled(const Composition& composition) {
-  return composition.gaussian.empty() && composition.responses.empty() && composition.subsampled.size() == 1 &&
+  return composition.gaussian.empty() && composition.responses.empty() && composition.tests.empty() &&
+         composition.subsampled.size() == 1 &&
          composition.subsampled.front().steps <= kMaxPldSteps;
+}
+
+double SumTests(const std::vector<TestTerm>& tests, double order) {
+  double rdp = 0;
+  for (const TestTerm& term : tests)
+    rdp += static_cast<double>(term.count) * SmoothGaussianRdp(order, term.smoothness, term.noise, term.moved);
+  return rdp;
+}
+
+// The Gaussian terms at what a test let by, and the test itself. What passes although it costs more is taken off delta.
+Bound TestedBound(const Composition& composition, double delta) {
+  const bool alone = composition.subsampled.empty() && composition.responses.empty();
+  if (!composition.tested || !alone) return Unbounded(reason::kNoBound);
+  const TestedCost& tested = *composition.tested;
+  const double left = std::nextafter(delta - tested.missing, 0.0);
+  if (!(left >= delta / 2)) return Unbounded(reason::kNoBound);
+  const double rdp = tested.cost + SumTests(composition.tests, tested.order);
+  const double epsilon = ConvertRdp(rdp, tested.order, left, RdpConversion::canonne_kamath_steinke);
+  return Finished(std::max(epsilon, 0.0), "rdp-tested",
+                  "order " + SixDigitNumber(tested.order) + ", where a test let by a cost of " +
+                      SixDigitNumber(tested.cost) + " at most");
 }
 
 }  // namespace
 
 std::function<double(double)> MakeRdpCurve(const Composition& composition) {
   const double mu_squared = MuSquaredUp(composition.gaussian);
-  return [mu_squared, subsampled = composition.subsampled, responses = composition.responses](double order) {
+  return [mu_squared, subsampled = composition.subsampled, responses = composition.responses,
+          tests = composition.tests](double order) {
     double rdp = order * mu_squared / 2;
     for (const SubsampledTerm& term : subsampled) {
       rdp += static_cast<double>(term.steps) * SubsampledGaussianRdp(term.sampling_rate, term.multiplier, order);
@@ -93,7 +118,7 @@ std::function<double(double)> MakeRdpCurve(const Composition& composition) {
     for (const ResponseTerm& term : responses) {
       rdp += static_cast<double>(term.count) * ResponseRdp(term.epsilon0, kWorstChoices, order);
     }
-    return rdp;
+    return rdp + SumTests(tests, order);
   };
 }
 
@@ -110,7 +135,7 @@ Bound ComputeBound(const Composition& composition, double whole_delta) {
   if (composition.empty()) return Unbounded(reason::kNoRelease);
   const double delta = ComputeRemainingDelta(composition, whole_delta);
   if (delta == 0) return Unbounded(reason::kNoiseEnds);
-  if (composition.subsampled.empty() && composition.responses.empty())
+  if (composition.subsampled.empty() && composition.responses.empty() && composition.tests.empty())
     return GaussianBound(composition.gaussian, delta);
   if (OneLattice(composition)) {
     const ResponseTerm& term = composition.responses.front();
@@ -122,7 +147,8 @@ Bound ComputeBound(const Composition& composition, double whole_delta) {
   const auto improve = [&bound](Bound other) {
     if (other.epsilon < bound.epsilon) bound = std::move(other);
   };
-  if (composition.responses.empty()) improve(UnsampledBound(composition, delta));
+  if (composition.responses.empty() && composition.tests.empty()) improve(UnsampledBound(composition, delta));
+  improve(TestedBound(composition, delta));
   if (OneSubsampled(composition)) improve(PldBound(composition.subsampled.front(), pair, delta));
   return bound;
 }

@@ -33,7 +33,7 @@ double AddLogs(double a, double b) {
 double ComputeLogMiss(std::int64_t gap, std::int64_t classes, double noise) {
   if (!(noise > 0) || classes < 2 || gap < 1) return 0;
   const double deviations = static_cast<double>(gap - 1) / (noise * std::numbers::sqrt2);
-  return std::min(0.0, std::log(static_cast<double>(classes - 1)) + LogBelow(-deviations) + kAbsolute);
+  return std::min(0.0, std::log(static_cast<double>(classes - 1)) + LogBelow(-deviations) + kRelative);
 }
 
 double NoisyMaxRdp(double log_miss, double noise, double order) {
@@ -45,8 +45,16 @@ double NoisyMaxRdp(double log_miss, double noise, double order) {
   // What a neighbour answers otherwise, at most.
   const double log_other = (log_miss + second / variance) * (1 - 1 / second);
   if (!(log_other < 0)) return RoundCostUp(whatever);
-  const double likely = -(order - 1) * std::log1p(-std::exp(log_other));
-  const double unlikely = log_miss + (order - 1) * (first / variance - log_miss / (first - 1));
+  const double log_held = std::log1p(-std::exp(log_other));  // of the likely class, under the neighbour
+  const double log_ratio = first / variance - log_miss / (first - 1);
+  const double log_likely = std::log1p(-std::exp(log_miss));
+  // Where the bound grows with the probability of a miss up to this one (PROOFS.md), the rest of it counts for what the
+  // first class has; elsewhere that is taken for 1.
+  const bool grows = log_miss <= (second - 1) * second / variance -
+                                     second * (std::log(first / (first - 1)) + std::log(second / (second - 1))) &&
+                     log_ratio >= log_likely - log_held;
+  const double likely = (grows ? order * log_likely : 0) - (order - 1) * log_held;
+  const double unlikely = log_miss + (order - 1) * log_ratio;
   return RoundCostUp(std::min(whatever, AddLogs(likely, unlikely) / (order - 1)));
 }
 
