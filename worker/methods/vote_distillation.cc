@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/where.h>
@@ -13,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/base/number_text.h"
 #include "experiments/methods/methods.h"
+#include "experiments/privacy/planned_events.h"
 #include "worker/data/split_overlap.h"
 #include "worker/distill/response_targets.h"
 #include "worker/distill/transfer_set.h"
@@ -25,6 +28,7 @@
 #include "worker/methods/student_method.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/confident_votes.h"
+#include "worker/release/consensus_test.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/noisy_votes.h"
 #include "worker/training/evaluation.h"
@@ -42,7 +46,8 @@ class VoteDistillation final : public Method {
   // `asked`: owns inputs.data, whose public split are the pictures that may be asked about.
   VoteDistillation(const MethodInputs& inputs, std::unique_ptr<const Dataset> asked,
                    std::unique_ptr<release::TeacherModel> teacher, std::unique_ptr<release::NoisyVotes> mechanism,
-                   std::unique_ptr<release::ConfidentVotes> confident, std::unique_ptr<Network> student)
+                   std::unique_ptr<release::ConfidentVotes> confident, std::unique_ptr<release::ConsensusTest> test,
+                   std::unique_ptr<Network> student)
       : spec_(inputs.spec),
         asked_(std::move(asked)),
         data_(*asked_),
@@ -51,19 +56,23 @@ class VoteDistillation final : public Method {
         teacher_(std::move(teacher)),
         mechanism_(std::move(mechanism)),
         confident_(std::move(confident)),
+        test_(std::move(test)),
         shards_disjoint_(AreShardsDisjoint(*inputs.teacher, inputs.data)),
         members_independent_(AreMembersIndependent(*inputs.teacher)),
         training_(inputs, std::move(student)),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
+        first_query_(test_ == nullptr ? 0 : 1),
         histograms_(at::zeros({spec_.queries, data_.classes}, at::device(data_.device).dtype(at::kInt))),
         gallery_(std::min(kMaxGalleryImages, spec_.queries),
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {}
 
-  std::int64_t steps() const override { return releases_ + (spec_.labels.refit ? 2 : 1) * spec_.labels.label_steps; }
+  std::int64_t steps() const override { return first_query_ + releases_ + (spec_.labels.refit ? 2 : 1) * spec_.labels.label_steps; }
   std::string phase(std::int64_t step) const override {
-    if (step < releases_) return "release";
-    return step < releases_ + spec_.labels.label_steps ? "fit" : "refit";
+    if (step < first_query_) return "test";
+    const std::int64_t query = step - first_query_;
+    if (query < releases_) return "release";
+    return query < releases_ + spec_.labels.label_steps ? "fit" : "refit";
   }
   // No generator learns.
   std::vector<std::string> Facts() const override {
@@ -79,8 +88,9 @@ class VoteDistillation final : public Method {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    if (step < releases_) return Query(step);
-    const std::int64_t fit = step - releases_, within = fit % spec_.labels.label_steps;
+    if (step < first_query_) return Test(step);
+    if (step < first_query_ + releases_) return Query(step);
+    const std::int64_t fit = step - first_query_ - releases_, within = fit % spec_.labels.label_steps;
     if (fit == 0) RETORT_RETURN_IF_ERROR(SetTargetsFromVotes(series));
     if (fit == spec_.labels.label_steps) SetTargetsFromStudentAndVotes();
     const bool asked_alone = fit < spec_.labels.label_steps && spec_.labels.neighbours == 0 && !drawn();
@@ -98,13 +108,34 @@ class VoteDistillation final : public Method {
 
  private:
   Status Query(std::int64_t step) {
-    const std::int64_t first = step * rows_, rows = std::min(rows_, spec_.queries - first);
+    const std::int64_t first = (step - first_query_) * rows_, rows = std::min(rows_, spec_.queries - first);
     const at::Tensor images = data_.public_split.Range(first, rows);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
                             tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
     histograms_.narrow(0, first, rows).copy_(released);
     gallery_.Offer(step, images, released.to(at::kFloat));
     return {};
+  }
+
+  // Asks all queries, and lets the votes' cost be tested, before any is answered.
+  Status Test(std::int64_t step) {
+    RETORT_ASSIGN_OR_RETURN(
+        const at::Tensor passed, tape_.Obtain(step, [&](release::ChargeBook* book) -> Result<at::Tensor> {
+          for (std::int64_t first = 0; first < spec_.queries; first += rows_) {
+            const at::Tensor images = data_.public_split.Range(first, std::min(rows_, spec_.queries - first));
+            RETORT_ASSIGN_OR_RETURN(
+                const release::Answers answers,
+                release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step}), gang_));
+            if (book != nullptr) RETORT_RETURN_IF_ERROR(test_->Observe(answers));
+          }
+          if (book == nullptr) return at::Tensor();
+          RETORT_ASSIGN_OR_RETURN(release::Charge charge, book->Take(test_->Describe(), 1));
+          RETORT_ASSIGN_OR_RETURN(const bool passes, test_->Release(std::move(charge)));
+          return at::full({1}, passes ? 1 : 0, at::kInt);
+        }));
+    if (passed.item<std::int32_t>() == 1) return {};
+    return UsageError("The members agree too little: with the test's noise, their answers cost more than vote_cost = " +
+                      FormatReal(spec_.release.vote_cost) + " allows. The test was charged; nothing was answered.");
   }
 
   // Every member's networks vote; gang rank 0 adds the noise to the sum.
@@ -114,7 +145,7 @@ class VoteDistillation final : public Method {
         release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.release.grain}),
                                   gang_));
     if (book == nullptr) return at::Tensor();
-    RememberUntil(step * rows_);
+    RememberUntil((step - first_query_) * rows_);
     if (confident_ != nullptr) return confident_->Release(images, answers, *book);
     return PayAndRelease(*mechanism_, answers, rows_, book);
   }
@@ -197,9 +228,11 @@ class VoteDistillation final : public Method {
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::NoisyVotes> mechanism_;      // null where there is a threshold
   std::unique_ptr<release::ConfidentVotes> confident_;  // null where there is none
+  std::unique_ptr<release::ConsensusTest> test_;        // null where the cost of votes is not tested
   bool shards_disjoint_, members_independent_;
   PublicTraining training_;
   std::int64_t rows_, releases_;
+  std::int64_t first_query_;     // the step of the first release of votes
   std::int64_t remembered_ = 0;  // queries whose answers the mechanism knows
   at::Tensor histograms_;        // i32 [queries, classes]: released
   SampleGallery gallery_;
@@ -400,6 +433,15 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
                           LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   std::unique_ptr<release::NoisyVotes> mechanism;
   std::unique_ptr<release::ConfidentVotes> confident;
+  std::unique_ptr<release::ConsensusTest> test;
+  if (spec.release.vote_cost > 0) {
+    RETORT_ASSIGN_OR_RETURN(test, release::ConsensusTest::Create(
+                                      {.planned = privacy::PlanConsensusTest(spec),
+                                       .members = teacher->members(),
+                                       .classes = inputs.data.classes,
+                                       .threshold = spec.release.vote_threshold},
+                                      release::MakeNoiseKey(spec)));
+  }
   if (spec.release.threshold_noise > 0) {
     RETORT_ASSIGN_OR_RETURN(
         confident, release::ConfidentVotes::Create(release::ConfidentSettingsFor(spec, inputs.data.classes),
@@ -411,7 +453,7 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));
   return std::unique_ptr<Method>(std::make_unique<VoteDistillation>(own, std::move(asked), std::move(teacher),
                                                                     std::move(mechanism), std::move(confident),
-                                                                    std::move(student)));
+                                                                    std::move(test), std::move(student)));
 }
 
 }  // namespace retort::worker
