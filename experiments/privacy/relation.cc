@@ -127,7 +127,8 @@ TestTerm MakeTestTerm(const PrivacyEvent& event) {
   return term;
 }
 
-// What one test, passed once, says of votes that are those it is about: no more queries than it saw, and their noise.
+// What one test, passed once, says of votes that are those it is about: of their noise, and no more thresholds than it
+// saw queries that differ, so that none was held against its threshold twice (a lost attempt's would be).
 std::optional<TestedCost> FindTestedCost(const Relation& relation, const std::vector<PrivacyEvent>& events) {
   if (relation.neighbour == Neighbour::add_remove || relation.adjacency == Adjacency::answer) return std::nullopt;
   const PrivacyEvent* test = nullptr;

@@ -35,6 +35,7 @@ Result<std::unique_ptr<ConsensusTest>> ConsensusTest::Create(const ConsensusSett
 
 privacy::PrivacyEvent ConsensusTest::Describe() const {
   privacy::PrivacyEvent event = settings_.planned;
+  if (asked_ > 0) event.test.queries = static_cast<std::int64_t>(seen_.size());
   event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_lattice;
   return event;
 }

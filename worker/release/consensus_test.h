@@ -28,6 +28,7 @@ class ConsensusTest {
   // Error: usage, where no cost can be computed (privacy::VoteCosts).
   [[nodiscard]] static Result<std::unique_ptr<ConsensusTest>> Create(const ConsensusSettings& settings,
                                                                      noise::NoiseKey key);
+  // Once queries were seen, about those that differ: as many draws of a threshold say that none was drawn twice.
   [[nodiscard]] privacy::PrivacyEvent Describe() const;
   // Takes note of the votes on some of the queries; of equal ones once. Error: refused, where there are none.
   [[nodiscard]] Status Observe(const Answers& answers);
