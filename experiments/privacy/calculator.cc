@@ -18,6 +18,7 @@
 #include "experiments/privacy/accountants/scalar_noise.h"
 #include "experiments/privacy/calculator_papers.h"
 #include "experiments/privacy/calibration.h"
+#include "experiments/privacy/planned_events.h"
 #include "experiments/privacy/relation.h"
 
 namespace retort::privacy {
@@ -121,6 +122,88 @@ PrivacyEvent VoteEvent(const Parameters& given) {
   event.noise_coordinates = event.release_coordinates = 1;
   event.source = NoiseSource::secure_lattice;
   return event;
+}
+
+// One that members of an ensemble are behind, of noise `noise` on `coordinates` counts.
+PrivacyEvent MakeVoteEvent(MechanismKind kind, std::int64_t count, double sensitivity, double noise) {
+  PrivacyEvent event;
+  event.kind = kind;
+  event.unit = EventUnit::vote;
+  event.count = count;
+  event.sensitivity = sensitivity;
+  event.noise_std = noise;
+  event.noise_coordinates = event.release_coordinates = 1;
+  event.source = NoiseSource::secure_lattice;
+  return event;
+}
+
+std::vector<PrivacyEvent> ConfidentEvents(const Parameters& given) {
+  const std::int64_t queries = given.Whole("queries");
+  const auto answers = static_cast<std::int64_t>(given.Or("answers", static_cast<double>(queries)));
+  std::vector<PrivacyEvent> events = {
+      MakeVoteEvent(MechanismKind::vote_threshold, queries, 1, given["threshold-noise"]),
+      MakeVoteEvent(MechanismKind::noisy_votes, std::min(answers, queries), std::sqrt(2.0), given["noise"])};
+  const double cost = given.Or("vote-cost", 0);
+  if (cost > 0) {
+    const double order = given.Or("vote-order", 12);
+    events.push_back(MakeVoteEvent(MechanismKind::consensus_test, 1, ComputeTestMargin(given["delta"]),
+                                   given.Or("cost-noise", 8)));
+    events.back().test = {cost,          order, ComputeTestSmoothness(order), given["threshold-noise"],
+                          given["noise"], queries};
+  }
+  return events;
+}
+
+// By what a test of the cost let by.
+Answer TestedAnswer(Answer answer, const Composition& sum) {
+  const Bound bound = ComputeBound(sum, answer.claim.delta);
+  answer.variant = "cost tested";
+  answer.theorem = kCks;
+  answer.claim.reason = answer.detail = bound.reason;
+  answer.claim.epsilon = answer.unrounded = bound.epsilon;
+  answer.claim.accountant = bound.accountant;
+  answer.claim.status = std::isfinite(bound.epsilon) ? ClaimStatus::proven : ClaimStatus::unbounded;
+  if (answer.claim.status == ClaimStatus::unbounded) answer.claim.assumptions.clear();
+  return answer;
+}
+
+std::vector<Answer> ConfidentVotes(const Parameters& given) {
+  struct View {
+    Relation relation;
+    const char* units;
+    const char* squared;
+  };
+  const char* moved = "mu² = queries / threshold-noise² + 2 answers / noise²";
+  const View views[] = {{kExample, "one training example", moved},
+                        {kMember, "one teacher of the ensemble", moved},
+                        {kZeroedMember, "one teacher of the ensemble",
+                         "mu² = queries / threshold-noise² + answers / noise²"},
+                        {kAnswer, "one answer on one synthetic point", "mu² = 1 / threshold-noise² + 2 / noise²"}};
+  std::vector<Answer> answers;
+  std::vector<Answer> tested;
+  for (const View& view : views) {
+    Answer answer = Blank(view.relation.adjacency, view.relation.neighbour, given["delta"], view.units);
+    Composition sum = ComposeEvents(view.relation, ConfidentEvents(given));
+    const double mu = sum.unbounded.empty() ? ComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();
+    answer.claim.assumptions = sum.assumptions;
+    answer.inputs = std::string(view.squared) + ", mu = " + SixDigitNumber(mu);
+    if (sum.tested) tested.push_back(TestedAnswer(answer, sum));
+    const double delta = ComputeRemainingDelta(sum, given["delta"]);
+    const std::string_view why = delta > 0 ? reason::kTooLarge : reason::kNoiseEnds;
+    if (sum.tests.empty()) {
+      answer.theorem = kBalleWang;
+      answer.claim.reason = "mu " + SixDigitNumber(mu);
+      answer.detail = "whatever is answered, of so many at most";
+      answers.push_back(Bounded(std::move(answer), GaussianEpsilon(delta, mu), "exact-gdp", why));
+      continue;
+    }
+    const RdpEpsilon best = sum.unbounded.empty() ? EpsilonFromRdp(MakeRdpCurve(sum), delta) : RdpEpsilon{mu, 0, ""};
+    answer.theorem = kCks;
+    answer.claim.reason = answer.detail = "order " + SixDigitNumber(best.order) + ", with the test, whatever it says";
+    answers.push_back(Bounded(std::move(answer), best.epsilon, "rdp", why));
+  }
+  answers.insert(answers.end(), tested.begin(), tested.end());
+  return answers;
 }
 
 std::vector<Answer> Votes(const Parameters& given) {
@@ -360,6 +443,7 @@ Status CheckGrain(const Question& question) {
 std::vector<Answer> ByMechanism(const MechanismRule& rule, const Parameters& given, const Question& question) {
   if (rule.name == "gaussian") return Gaussian(given);
   if (rule.name == "votes") return Votes(given);
+  if (rule.name == "confident-votes") return ConfidentVotes(given);
   if (rule.name == "randomized-response") return RandomizedResponse(given);
   if (rule.name == "subsampled-gaussian") return SubsampledGaussian(given, question.accountant, question.quick);
   if (rule.name == "laplace") return Laplace(given, question.quick);

@@ -98,24 +98,14 @@ PrivacyEvent ThresholdEvent(const TrialSpec& spec) {
   return event;
 }
 
-// How far, in deviations, the tested cost is raised, so that votes that cost more pass with a tenth of delta at most.
-double ComputeTestMargin(double delta) {
-  double low = 0, high = 40;
-  for (int round = 0; round < 80; ++round) {
-    const double middle = (low + high) / 2;
-    (std::erfc(middle / std::numbers::sqrt2) / 2 > delta / 10 ? low : high) = middle;
-  }
-  return high;
-}
-
 PrivacyEvent ConsensusEvent(const TrialSpec& spec) {
-  constexpr double kSmoothness = 0.2;  // of the largest that an order allows, which is about half of its inverse
   PrivacyEvent event = ThresholdEvent(spec);
   event.kind = MechanismKind::consensus_test;
   event.count = 1;
   event.sensitivity = ComputeTestMargin(spec.privacy.delta);
   event.noise_std = spec.release.cost_noise;
-  event.test = {spec.release.vote_cost,       spec.release.vote_order, kSmoothness / spec.release.vote_order,
+  event.test = {spec.release.vote_cost,       spec.release.vote_order,
+                ComputeTestSmoothness(spec.release.vote_order),
                 spec.release.threshold_noise, spec.release.vote_noise, spec.queries};
   return event;
 }
@@ -253,6 +243,18 @@ std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
 std::int64_t CountPlannedAnswers(const TrialSpec& spec) {
   return spec.release.answers > 0 ? std::min(spec.release.answers, spec.queries) : spec.queries;
 }
+
+double ComputeTestMargin(double delta) {
+  double low = 0, high = 40;
+  for (int round = 0; round < 80; ++round) {
+    const double middle = (low + high) / 2;
+    (std::erfc(middle / std::numbers::sqrt2) / 2 > delta / 10 ? low : high) = middle;
+  }
+  return high;
+}
+
+// A fifth of the inverse of the order, of which about half is the most that an order allows.
+double ComputeTestSmoothness(double order) { return 0.2 / order; }
 
 PrivacyEvent PlanConsensusTest(const TrialSpec& spec) { return ConsensusEvent(spec); }
 

@@ -15,6 +15,11 @@ namespace retort::privacy {
 // Of votes behind a threshold: the most that are answered, which is what is charged, however many are.
 [[nodiscard]] std::int64_t CountPlannedAnswers(const TrialSpec& spec);
 
+// How far, in deviations of its noise, a test raises the cost of votes, so that votes that cost more pass with a tenth
+// of delta at most; and how smooth the sensitivity is that the noise goes by.
+[[nodiscard]] double ComputeTestMargin(double delta);
+[[nodiscard]] double ComputeTestSmoothness(double order);
+
 // Of votes behind a threshold whose cost is tested: the test, without facts.
 [[nodiscard]] PrivacyEvent PlanConsensusTest(const TrialSpec& spec);
 

@@ -18,7 +18,10 @@ using ::testing::HasSubstr;
 
 // Values at which every claim of every mechanism is finite, for any method.
 double Usual(std::string_view name) {
-  if (name == "noise") return 8;
+  if (name == "noise" || name == "threshold-noise" || name == "cost-noise") return 8;
+  if (name == "answers") return 10;
+  if (name == "vote-cost") return 0.5;
+  if (name == "vote-order") return 12;
   if (name == "sensitivity" || name == "norm-bound") return 1;
   if (name == "count" || name == "queries" || name == "steps") return 20;
   if (name == "epsilon0") return 0.4;
