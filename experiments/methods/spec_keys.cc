@@ -346,7 +346,8 @@ constexpr SpecKey kKeys[] = {
         "most queries that are answered where there is a threshold, and what is charged for; 0 = as many as queries")),
     Quiet(Row<&S::release, &ReleaseValues::vote_cost>(
         "vote_cost", From(0, 1e6), kVotes,
-        "most that the answers may cost on the votes at hand, by Renyi differential privacy of order vote_order: tested "
+        "most that the answers may cost on the votes at hand, by Renyi differential privacy of order vote_order: "
+        "tested "
         "with noise before the first is given; 0 = not tested, and the claims are those of any votes")),
     Quiet(Row<&S::release, &ReleaseValues::vote_order>("vote_order", From(1.01, 1000), kVotes,
                                                        "order at which vote_cost is tested")),

@@ -87,16 +87,16 @@ struct ReleaseValues {
   double noise_multiplier = 0;        // dpsgd: noise std over norm_bound; 0 = calibrate fills it
   double vote_noise = 0;              // s of noisy votes, in votes; 0 = calibrate fills it
   std::int64_t grain = 1;             // G, parts of a member's vote: 1 = one-hot votes, more = floor(G softmax)
-  std::int64_t vote_threshold = 0;  // least noisy count of the first class that is answered, in votes
-  double threshold_noise = 0;       // of that count, in votes; 0 = every query is answered
-  std::int64_t answers = 0;         // most queries that are answered, with a threshold; 0 = all
+  std::int64_t vote_threshold = 0;    // least noisy count of the first class that is answered, in votes
+  double threshold_noise = 0;         // of that count, in votes; 0 = every query is answered
+  std::int64_t answers = 0;           // most queries that are answered, with a threshold; 0 = all
   double vote_cost = 0;    // most that they may cost on the votes at hand, by RDP of vote_order; 0 = not tested
   double vote_order = 12;  // order of that RDP
   double cost_noise = 8;   // of the test, in smooth sensitivities of the cost
-  bool detach = true;                 // false: the printed trap; claims become unbounded
-  std::int64_t top_k = 0;             // largest entries of a gradient row, or candidates of a response; 0 = all classes
-  double threshold = 0;  // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
-  double epsilon0 = 0;   // of one randomised response; 0 = calibrate fills it
+  bool detach = true;      // false: the printed trap; claims become unbounded
+  std::int64_t top_k = 0;  // largest entries of a gradient row, or candidates of a response; 0 = all classes
+  double threshold = 0;    // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
+  double epsilon0 = 0;     // of one randomised response; 0 = calibrate fills it
   Branch branch = Branch::data;
   Trust trust = Trust::untrusted;
   Clipping clipping = Clipping::flat;

@@ -146,10 +146,9 @@ std::vector<PrivacyEvent> ConfidentEvents(const Parameters& given) {
   const double cost = given.Or("vote-cost", 0);
   if (cost > 0) {
     const double order = given.Or("vote-order", 12);
-    events.push_back(MakeVoteEvent(MechanismKind::consensus_test, 1, ComputeTestMargin(given["delta"]),
-                                   given.Or("cost-noise", 8)));
-    events.back().test = {cost,          order, ComputeTestSmoothness(order), given["threshold-noise"],
-                          given["noise"], queries};
+    events.push_back(
+        MakeVoteEvent(MechanismKind::consensus_test, 1, ComputeTestMargin(given["delta"]), given.Or("cost-noise", 8)));
+    events.back().test = {cost, order, ComputeTestSmoothness(order), given["threshold-noise"], given["noise"], queries};
   }
   return events;
 }
@@ -174,11 +173,11 @@ std::vector<Answer> ConfidentVotes(const Parameters& given) {
     const char* squared;
   };
   const char* moved = "mu² = queries / threshold-noise² + 2 answers / noise²";
-  const View views[] = {{kExample, "one training example", moved},
-                        {kMember, "one teacher of the ensemble", moved},
-                        {kZeroedMember, "one teacher of the ensemble",
-                         "mu² = queries / threshold-noise² + answers / noise²"},
-                        {kAnswer, "one answer on one synthetic point", "mu² = 1 / threshold-noise² + 2 / noise²"}};
+  const View views[] = {
+      {kExample, "one training example", moved},
+      {kMember, "one teacher of the ensemble", moved},
+      {kZeroedMember, "one teacher of the ensemble", "mu² = queries / threshold-noise² + answers / noise²"},
+      {kAnswer, "one answer on one synthetic point", "mu² = 1 / threshold-noise² + 2 / noise²"}};
   std::vector<Answer> answers;
   std::vector<Answer> tested;
   for (const View& view : views) {

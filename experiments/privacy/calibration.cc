@@ -228,7 +228,8 @@ Status SolveAnswerNoise(TrialSpec& spec, const Relation& relation) {
 // The same: queries at the given noise. From some number on they cost their threshold alone.
 Status SolveThresholdQueries(TrialSpec& spec, const Relation& relation) {
   if (relation.adjacency == Adjacency::answer)
-    return CannotMeet(spec, "that claim is about one answer and does not depend on queries; use calibrate = \"noise\".");
+    return CannotMeet(spec,
+                      "that claim is about one answer and does not depend on queries; use calibrate = \"noise\".");
   TrialSpec one = spec;
   one.queries = 1;
   RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const double mu, PlannedMu(one, relation));

@@ -104,8 +104,7 @@ PrivacyEvent ConsensusEvent(const TrialSpec& spec) {
   event.count = 1;
   event.sensitivity = ComputeTestMargin(spec.privacy.delta);
   event.noise_std = spec.release.cost_noise;
-  event.test = {spec.release.vote_cost,       spec.release.vote_order,
-                ComputeTestSmoothness(spec.release.vote_order),
+  event.test = {spec.release.vote_cost,       spec.release.vote_order, ComputeTestSmoothness(spec.release.vote_order),
                 spec.release.threshold_noise, spec.release.vote_noise, spec.queries};
   return event;
 }

@@ -150,7 +150,8 @@ std::optional<TestedCost> FindTestedCost(const Relation& relation, const std::ve
     drawn += event.count;
   }
   if (answers > thresholds) return std::nullopt;
-  return TestedCost{test->test.order, test->test.cost, std::erfc(test->sensitivity / std::numbers::sqrt2) / 2 * (1 + 1e-9)};
+  return TestedCost{test->test.order, test->test.cost,
+                    std::erfc(test->sensitivity / std::numbers::sqrt2) / 2 * (1 + 1e-9)};
 }
 
 // An ensemble's events bound what one member changes, and by disjoint shards one example.

@@ -117,10 +117,11 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
       return "Released: " + count + " vote histograms of " + sensitivity + " with " + NoiseText(event) +
              " on whole numbers.";
     case MechanismKind::consensus_test:
-      return "Released: whether the answers to " + std::to_string(event.test.queries) +
-             " queries cost no more than " + SixDigitNumber(event.test.cost) + " on these votes, by Renyi "
-             "differential privacy of order " + SixDigitNumber(event.test.order) + ", with " + NoiseText(event) +
-             " in smooth sensitivities.";
+      return "Released: whether the answers to " + std::to_string(event.test.queries) + " queries cost no more than " +
+             SixDigitNumber(event.test.cost) +
+             " on these votes, by Renyi "
+             "differential privacy of order " +
+             SixDigitNumber(event.test.order) + ", with " + NoiseText(event) + " in smooth sensitivities.";
     case MechanismKind::vote_threshold:
       return "Released: whether the largest of a query's vote counts, of " + sensitivity + " with " + NoiseText(event) +
              " on whole numbers, reaches the threshold, of " + count + " queries.";

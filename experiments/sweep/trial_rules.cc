@@ -135,9 +135,10 @@ void CheckThreshold(const TrialSpec& spec, TrialErrors& errors) {
   if (FindKind(spec) != TrialKind::vote_student) return;
   if (spec.release.threshold_noise == 0) {
     if (spec.release.vote_threshold > 0 || spec.release.answers > 0 || spec.release.vote_cost > 0)
-      errors.Add({"vote_threshold", "answers", "vote_cost", "threshold_noise"},
-                 "vote_threshold, answers and vote_cost need threshold_noise: without noise a threshold tells who voted how",
-                 {"threshold_noise"});
+      errors.Add(
+          {"vote_threshold", "answers", "vote_cost", "threshold_noise"},
+          "vote_threshold, answers and vote_cost need threshold_noise: without noise a threshold tells who voted how",
+          {"threshold_noise"});
     return;
   }
   if (spec.release.vote_threshold == 0)

@@ -454,7 +454,7 @@ def check_environment(root):
 
 
 MUTANT_LIST = "tests/MUTANTS.md"
-MUTANTS = 46
+MUTANTS = 50
 MUTANT_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `(\w+)\.(\w+)` \| `([^`]+)` \|$")
 
 

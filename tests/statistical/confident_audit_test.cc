@@ -43,7 +43,8 @@ std::int64_t CountAnswered(TeacherModel& teacher, double threshold_noise) {
   std::int64_t answered = 0;
   for (std::int64_t step = 0; step < kTrials / kRows; ++step) {
     const at::Tensor inputs = DistinctInputs(kRows, step);
-    answered += votes->Release(inputs, Oracle::Ask(teacher, {inputs, {}, step}), book).value().sum().item<std::int64_t>();
+    answered +=
+        votes->Release(inputs, Oracle::Ask(teacher, {inputs, {}, step}), book).value().sum().item<std::int64_t>();
   }
   return answered;
 }
@@ -118,10 +119,10 @@ std::int64_t CountPassed(const Worlds& worlds, std::int64_t agreeing, bool raw, 
   if (raw) return (agreeing == 9 ? worlds.cheap : worlds.dear) <= worlds.spec.release.vote_cost ? runs : 0;
   std::int64_t passed = 0;
   for (std::int64_t run = 0; run < runs; ++run) {
-    const auto test = ConsensusTest::Create({privacy::PlanConsensusTest(worlds.spec), kMembers, kClasses,
-                                             worlds.spec.release.vote_threshold},
-                                            Key())
-                          .value();
+    const auto test =
+        ConsensusTest::Create(
+            {privacy::PlanConsensusTest(worlds.spec), kMembers, kClasses, worlds.spec.release.vote_threshold}, Key())
+            .value();
     EXPECT_TRUE(test->Observe(Oracle::Ask(teacher, {DistinctInputs(kRows, 0), {}, 0})).ok());
     passed += test->Release(book.Take(test->Describe(), 1).value()).value() ? 1 : 0;
   }

@@ -67,7 +67,9 @@ class VoteDistillation final : public Method {
         gallery_(std::min(kMaxGalleryImages, spec_.queries),
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {}
 
-  std::int64_t steps() const override { return first_query_ + releases_ + (spec_.labels.refit ? 2 : 1) * spec_.labels.label_steps; }
+  std::int64_t steps() const override {
+    return first_query_ + releases_ + (spec_.labels.refit ? 2 : 1) * spec_.labels.label_steps;
+  }
   std::string phase(std::int64_t step) const override {
     if (step < first_query_) return "test";
     const std::int64_t query = step - first_query_;
@@ -435,17 +437,16 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
   std::unique_ptr<release::ConfidentVotes> confident;
   std::unique_ptr<release::ConsensusTest> test;
   if (spec.release.vote_cost > 0) {
-    RETORT_ASSIGN_OR_RETURN(test, release::ConsensusTest::Create(
-                                      {.planned = privacy::PlanConsensusTest(spec),
-                                       .members = teacher->members(),
-                                       .classes = inputs.data.classes,
-                                       .threshold = spec.release.vote_threshold},
-                                      release::MakeNoiseKey(spec)));
+    RETORT_ASSIGN_OR_RETURN(test, release::ConsensusTest::Create({.planned = privacy::PlanConsensusTest(spec),
+                                                                  .members = teacher->members(),
+                                                                  .classes = inputs.data.classes,
+                                                                  .threshold = spec.release.vote_threshold},
+                                                                 release::MakeNoiseKey(spec)));
   }
   if (spec.release.threshold_noise > 0) {
-    RETORT_ASSIGN_OR_RETURN(
-        confident, release::ConfidentVotes::Create(release::ConfidentSettingsFor(spec, inputs.data.classes),
-                                                   release::MakeNoiseKey(spec), release::MakeNoiseKey(spec)));
+    RETORT_ASSIGN_OR_RETURN(confident,
+                            release::ConfidentVotes::Create(release::ConfidentSettingsFor(spec, inputs.data.classes),
+                                                            release::MakeNoiseKey(spec), release::MakeNoiseKey(spec)));
   } else {
     RETORT_ASSIGN_OR_RETURN(mechanism, release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes),
                                                                    release::MakeNoiseKey(spec)));

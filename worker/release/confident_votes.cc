@@ -40,8 +40,7 @@ Result<std::unique_ptr<ConfidentVotes>> ConfidentVotes::Create(const ConfidentSe
   RETORT_CHECK(settings.votes.first_class && settings.votes.grain == 1);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<VoteThreshold> threshold,
                           VoteThreshold::Create(settings.threshold, std::move(threshold_key)));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<NoisyVotes> votes,
-                          NoisyVotes::Create(settings.votes, std::move(answer_key)));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<NoisyVotes> votes, NoisyVotes::Create(settings.votes, std::move(answer_key)));
   return std::unique_ptr<ConfidentVotes>(new ConfidentVotes(settings, std::move(threshold), std::move(votes)));
 }
 

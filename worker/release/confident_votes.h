@@ -1,5 +1,5 @@
-// Confident-GNMax (Papernot et al. 2018, algorithm 1): a query is answered, by the first class of its noisy votes, where
-// the members agree about it, and else by nothing.
+// Confident-GNMax (Papernot et al. 2018, algorithm 1): a query is answered, by the first class of its noisy votes,
+// where the members agree about it, and else by nothing.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -67,8 +67,7 @@ Result<bool> ConsensusTest::Release(Charge&& charge) {
   if (asked_ != planned.test.queries) return Refused("Other queries were seen than the test is about.");
   const double allowed = planned.test.cost;
   const double cost = std::min(costs_.Sum(queries_), kMostCost * allowed);
-  const double sensitivity =
-      costs_.SmoothSensitivity(queries_, planned.test.smoothness, kLeastSensitivity * allowed);
+  const double sensitivity = costs_.SmoothSensitivity(queries_, planned.test.smoothness, kLeastSensitivity * allowed);
   // Passes where Z is at most this, rounded down to where two numbers of parts meet.
   const double place = (allowed - cost) / (sensitivity * planned.noise_std) - planned.sensitivity;
   const double parts = std::floor(std::clamp(place, -1000.0, 1000.0) * kParts - 0.5);

@@ -1,5 +1,5 @@
-// Whether the answers of Confident-GNMax cost no more on the votes at hand than was said beforehand. Their cost stays in
-// here: what leaves is whether it, with noise and a margin, stays below the bound.
+// Whether the answers of Confident-GNMax cost no more on the votes at hand than was said beforehand. Their cost stays
+// in here: what leaves is whether it, with noise and a margin, stays below the bound.
 #pragma once
 
 #include <cstdint>

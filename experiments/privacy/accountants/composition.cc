@@ -80,8 +80,7 @@ Bound PldBound(const SubsampledTerm& term, bool pair, double delta) {
 
 bool OneSubsampled(const Composition& composition) {
   return composition.gaussian.empty() && composition.responses.empty() && composition.tests.empty() &&
-         composition.subsampled.size() == 1 &&
-         composition.subsampled.front().steps <= kMaxPldSteps;
+         composition.subsampled.size() == 1 && composition.subsampled.front().steps <= kMaxPldSteps;
 }
 
 double SumTests(const std::vector<TestTerm>& tests, double order) {

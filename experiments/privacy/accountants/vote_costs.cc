@@ -70,8 +70,8 @@ Result<VoteCosts> VoteCosts::Create(const VoteCostRule& rule) {
   double least = kInfinity;
   for (std::int64_t gap = 0; gap < costs.side_; ++gap) {
     // A bound for a smaller lead holds for a larger one.
-    least = std::min(least, NoisyMaxRdp(ComputeLogMiss(gap, rule.classes, rule.vote_noise), rule.vote_noise,
-                                        rule.order));
+    least =
+        std::min(least, NoisyMaxRdp(ComputeLogMiss(gap, rule.classes, rule.vote_noise), rule.vote_noise, rule.order));
     answers[static_cast<std::size_t>(gap)] = least;
   }
   const auto place = [&](std::int64_t count) {
@@ -84,8 +84,8 @@ Result<VoteCosts> VoteCosts::Create(const VoteCostRule& rule) {
       double worst = 0;
       // Convex in the neighbour's probability, so that the ends decide.
       for (const std::int64_t other : {largest - 1, largest + 1}) {
-        const double through = rule.order * passes - over * LogBelow(place(other)) +
-                               over * answers[static_cast<std::size_t>(gap)];
+        const double through =
+            rule.order * passes - over * LogBelow(place(other)) + over * answers[static_cast<std::size_t>(gap)];
         const double held = rule.order * fails - over * LogBelow(-place(other));
         worst = std::max(worst, AddLogs(through, held) / over);
       }
