@@ -1,6 +1,7 @@
 #include "experiments/privacy/accountants/vote_costs.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -80,16 +81,17 @@ Result<VoteCosts> VoteCosts::Create(const VoteCostRule& rule) {
   const double over = rule.order - 1;
   for (std::int64_t largest = 0; largest < costs.side_; ++largest) {
     const double passes = LogBelow(place(largest)), fails = LogBelow(-place(largest));
+    // Convex in the neighbour's probability, so that the ends decide.
+    const std::array others = {largest - 1, largest + 1};
+    std::array<double, 2> through = {}, held = {};
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      through[i] = rule.order * passes - over * LogBelow(place(others[i]));
+      held[i] = rule.order * fails - over * LogBelow(-place(others[i]));
+    }
     for (std::int64_t gap = 0; gap < costs.side_; ++gap) {
-      double worst = 0;
-      // Convex in the neighbour's probability, so that the ends decide.
-      for (const std::int64_t other : {largest - 1, largest + 1}) {
-        const double through =
-            rule.order * passes - over * LogBelow(place(other)) + over * answers[static_cast<std::size_t>(gap)];
-        const double held = rule.order * fails - over * LogBelow(-place(other));
-        worst = std::max(worst, AddLogs(through, held) / over);
-      }
-      costs.costs_[costs.Place(largest, gap)] = RoundCostUp(worst);
+      const double answer = over * answers[static_cast<std::size_t>(gap)];
+      const double worst = std::max(AddLogs(through[0] + answer, held[0]), AddLogs(through[1] + answer, held[1]));
+      costs.costs_[costs.Place(largest, gap)] = RoundCostUp(worst / over);
     }
   }
   return costs;
