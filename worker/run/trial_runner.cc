@@ -192,8 +192,10 @@ class TrialRun {
       if (MaybeFailure failure = Check(tape_->Insert(record), FailureKind::disk)) return failure;
     }
     ledger_->CountLedgerCharges(order_.start.charged);
-    // A part of the private labels is charged by itself.
-    const std::int64_t block = FindKind(spec_) == TrialKind::label_student ? 1 : spec_.execution.reserve_block;
+    // A part of the private labels is charged by itself, and so is a release where two mechanisms share the plan, so
+    // that no block of one reserves what the other is to draw.
+    const bool alone = FindKind(spec_) == TrialKind::label_student || spec_.release.threshold_noise > 0;
+    const std::int64_t block = alone ? 1 : spec_.execution.reserve_block;
     book_ = std::make_unique<release::ChargeBook>(ledger_.get(), block, ledger_->DrawsLeft(spec_));
     tape_->UseChargeBook(*book_);
     if (const Status charged = ledger_->ChargeMissingDraws(order_.start.charged, host_); !charged.ok())

@@ -215,7 +215,7 @@ std::unique_ptr<ConsensusTest> MakeTest(double cost) {
       .value();
 }
 
-Result<bool> Test(double cost, ChargeBook& book, const at::Tensor& logits) {
+Result<bool> RunTest(double cost, ChargeBook& book, const at::Tensor& logits) {
   const auto test = MakeTest(cost);
   RETORT_RETURN_IF_ERROR(test->Observe(Ask(logits, DistinctInputs(kRows, 0), 0)));
   RETORT_ASSIGN_OR_RETURN(Charge charge, book.Take(test->Describe(), 1));
@@ -223,8 +223,8 @@ Result<bool> Test(double cost, ChargeBook& book, const at::Tensor& logits) {
 }
 
 TEST_F(ConfidentVotesTest, TestLetsByWhatIsCheapAndNothingDear) {
-  EXPECT_TRUE(Test(1e5, book_, MemberLogits()).value());
-  EXPECT_FALSE(Test(1e-3, book_, MemberLogits()).value());
+  EXPECT_TRUE(RunTest(1e5, book_, MemberLogits()).value());
+  EXPECT_FALSE(RunTest(1e-3, book_, MemberLogits()).value());
   ASSERT_TRUE(book_.SettleAll().ok());
   EXPECT_EQ(Charged(port_, privacy::MechanismKind::consensus_test), 2);
 }
@@ -238,7 +238,7 @@ TEST_F(ConfidentVotesTest, TestDoesNotLetByWhatCostsAsMuchAsIsAllowed) {
     queries.push_back({most, most - (kMembers - most)});
   }
   const double cost = costs.Sum(queries);
-  for (int i = 0; i < 300; ++i) EXPECT_FALSE(Test(cost, book_, MemberLogits()).value());
+  for (int i = 0; i < 300; ++i) EXPECT_FALSE(RunTest(cost, book_, MemberLogits()).value());
 }
 
 TEST_F(ConfidentVotesTest, TestIsPaidAndAskedOnce) {
