@@ -72,6 +72,8 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   if (FindKind(spec) == TrialKind::vote_student) {
     step.members = kVoters;
     step.spec.release.vote_noise = std::sqrt(2.0 * kQueries) / mu;
+    // Behind a threshold the first class of the noisy counts leaves; they themselves tell more.
+    step.spec.release.threshold_noise = 0;
     step.pair = MakeMovedVotePair(kRows, classes, kQueries);
     step.pair.grain = spec.release.grain;
     return step;
