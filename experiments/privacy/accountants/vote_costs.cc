@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
 
 namespace retort::privacy {
 namespace {

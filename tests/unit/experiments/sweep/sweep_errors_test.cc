@@ -183,6 +183,16 @@ const BadSweep kBadSweeps[] = {
     {"VotesWithLessNoiseThanCanBeDrawn",
      "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 0.001\ngrain = 15\n", 13, 14, "trial.vote_noise",
      "at least 0.015625", ""},
+    {"ThresholdWithoutNoise", "[trial]\nteacher = \"shards\"\nmethod = \"pate\"\nvote_noise = 40\nvote_threshold = 2\n",
+     14, 18, "trial.vote_threshold", "need threshold_noise", "threshold_noise"},
+    {"ThresholdOfHistograms",
+     "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nvote_noise = 1\n"
+     "vote_threshold = 2\nthreshold_noise = 3\n",
+     16, 19, "trial.threshold_noise", "the first class alone is released", "argmax"},
+    {"MoreAnswersThanQueries",
+     "[trial]\nteacher = \"shards\"\nmethod = \"pate\"\nvote_noise = 40\nvote_threshold = 2\nthreshold_noise = 3\n"
+     "queries = 10\nanswers = 11\n",
+     17, 11, "trial.answers", "answers is at most queries", "queries"},
     {"HintsOfMembersWithoutAMiddle",
      "[trial]\nmethod = \"rona\"\nreading = \"sound\"\nteacher = \"shards\"\nqueries = 20\nvote_noise = "
      "40\nhint_epochs = "
