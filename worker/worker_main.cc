@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cluster/host.h"
+#include "cluster/sample_order.h"
 #include "cluster/socket_link.h"
 #include "cluster/worker_process.h"
 #include "cluster/worker_questions.h"
@@ -14,6 +15,7 @@
 #include "worker/environment.h"
 #include "worker/run/model_check.h"
 #include "worker/run/worker_service.h"
+#include "worker/samples/sample_run.h"
 #include "worker/sleep/sleep_service.h"
 
 #ifndef RETORT_VERSION
@@ -33,8 +35,8 @@ bool IsKnownCommand(int argc, char** argv) {
   if (argc < 2) return true;
   for (const char* const alone : {"--version", retort::cluster::kProbeCuda, retort::worker::kHandOverFlag})
     if (std::strcmp(argv[1], alone) == 0) return true;
-  for (const char* const with_order :
-       {retort::privacy::kAuditArgument, retort::cluster::kModelArgument, retort::cluster::kReportArgument})
+  for (const char* const with_order : {retort::privacy::kAuditArgument, retort::cluster::kSampleArgument,
+                                       retort::cluster::kModelArgument, retort::cluster::kReportArgument})
     if (std::strcmp(argv[1], with_order) == 0) return argc > 2 && argv[2][std::strspn(argv[2], " \t\r\n")] != '\0';
   return false;
 }
@@ -72,6 +74,8 @@ int main(int argc, char** argv) {
     const retort::Status sent = retort::worker::audit::ServeAudit(link, argv[2], retort::storage::PosixEnv(), devices);
     return retort::ExitCode(sent.code());
   }
+  if (argc > 2 && std::strcmp(argv[1], retort::cluster::kSampleArgument) == 0)
+    return retort::ExitCode(retort::worker::samples::ServeSamples(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kModelArgument) == 0)
     return retort::ExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kReportArgument) == 0)

@@ -38,15 +38,6 @@ std::string DrawDigits() {
   return {digits.data(), kDigits};
 }
 
-// Beside `path`; the name begins as that of `path` as far as the longest name allows.
-std::string DrawPath(const std::string& path) {
-  const std::string digits = DrawDigits();
-  if (digits.empty()) return "";
-  const std::size_t begin = path.find_last_of('/') + 1;
-  const std::size_t kept = std::min<std::size_t>(path.size() - begin, NAME_MAX - kAdded);
-  return path.substr(0, begin + kept) + "." + digits + std::string(kTemporarySuffix);
-}
-
 std::string KindText(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFDIR:
@@ -78,6 +69,14 @@ int RenameToNothing(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+std::string DrawTemporaryPath(const std::string& path) {
+  const std::string digits = DrawDigits();
+  if (digits.empty()) return "";
+  const std::size_t begin = path.find_last_of('/') + 1;
+  const std::size_t kept = std::min<std::size_t>(path.size() - begin, NAME_MAX - kAdded);
+  return path.substr(0, begin + kept) + "." + digits + std::string(kTemporarySuffix);
+}
+
 std::string DescribeObstacle(const std::string& path) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0 || S_ISREG(facts.st_mode)) return "";
@@ -108,7 +107,7 @@ TemporaryFile::~TemporaryFile() {
 Result<TemporaryFile> TemporaryFile::For(const std::string& path) {
   if (path.empty() || path.back() == '/') return FileError(path.empty() ? ENOENT : EISDIR, "create", path);
   for (int tried = 0;; ++tried) {
-    std::string drawn = DrawPath(path);
+    std::string drawn = DrawTemporaryPath(path);
     if (drawn.empty()) return EnvironmentError("the operating system has no random numbers for the name of a file");
     const int descriptor =
         ::open(drawn.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);  // NOLINT(*-vararg)

@@ -46,6 +46,9 @@ class TemporaryFile {
 // Creates the file at `path` with all of `bytes`, or leaves nothing. Errors: usage when the path exists; environment.
 [[nodiscard]] Status WriteNewFile(const std::string& path, std::string_view bytes);
 
+// Returns a new name beside `path`, which begins as that of `path` as far as the longest name allows and cannot be
+// guessed; empty where the operating system has no entropy.
+[[nodiscard]] std::string DrawTemporaryPath(const std::string& path);
 // Whether `name` is that of a TemporaryFile, so that a file of this name is left from a process that was killed.
 [[nodiscard]] bool IsTemporaryName(std::string_view name);
 

@@ -13,6 +13,12 @@ std::string NameOf(std::string_view block) {
   return name.starts_with("./") ? name.substr(2) : name;
 }
 
+std::string FormatOctal(std::uint64_t value, std::size_t digits) {
+  std::string text(digits, '0');
+  for (std::size_t i = digits; i-- > 0; value >>= 3U) text[i] = static_cast<char>('0' + (value & 7U));
+  return text;
+}
+
 }  // namespace
 
 std::string_view TarText(std::string_view field) { return field.substr(0, std::min(field.find('\0'), field.size())); }
@@ -68,5 +74,30 @@ Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, c
   }
   return DamageError(where(file.size()) + "the tar archive has no end: it was cut short");
 }
+
+std::string EncodeTarMember(const std::string& name, std::string_view contents) {
+  constexpr std::size_t kMaxName = 100, kMode = 100, kOwner = 108, kGroup = 116, kSize = 124, kTime = 136, kSum = 148,
+                        kType = 156, kMagic = 257;
+  RETORT_CHECK(!name.empty() && name.size() <= kMaxName && contents.size() < (std::uint64_t{1} << 33));
+  std::string member(kTarBlock, '\0');
+  const auto put = [&member](std::size_t at, const std::string& text) { member.replace(at, text.size(), text); };
+  put(0, name);
+  put(kMode, "0000644");
+  put(kOwner, "0000000");
+  put(kGroup, "0000000");
+  put(kSize, FormatOctal(contents.size(), 11));
+  put(kTime, "00000000000");
+  put(kSum, "        ");
+  put(kType, "0");
+  put(kMagic, std::string("ustar\00000", 8));
+  std::uint64_t sum = 0;
+  for (const char byte : member) sum += static_cast<unsigned char>(byte);
+  put(kSum, FormatOctal(sum, 6) + std::string("\0 ", 2));
+  member += contents;
+  member.resize((member.size() + kTarBlock - 1) / kTarBlock * kTarBlock, '\0');
+  return member;
+}
+
+std::string EncodeTarEnd() { return std::string(2 * kTarBlock, '\0'); }  // NOLINT(modernize-return-braced-init-list)
 
 }  // namespace retort::storage

@@ -1,5 +1,5 @@
 // Tar archives: the fields of their headers, and the members of a plain one (ustar, GNU, pax), where small ones of
-// known names are looked for. FileTree (storage/datasets) indexes the others.
+// known names are looked for. FileTree (storage/datasets) indexes the others. Written: ustar archives of small files.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,12 @@ struct TarMember {
 // Errors, naming file and offset: damage (checksum of a header, cut short), refused (more members, two of one
 // name).
 [[nodiscard]] Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, const std::string& name);
+
+// A regular file of an archive in the ustar format: header, contents, padding. Equal members give equal bytes: mode
+// 644, no owner, all times 0. REQUIRES: a name of 1 to 100 bytes, and less than 8 GiB.
+[[nodiscard]] std::string EncodeTarMember(const std::string& name, std::string_view contents);
+// What follows the last member.
+[[nodiscard]] std::string EncodeTarEnd();
 
 // Do these first bytes hold a tar header whose checksum fits?
 [[nodiscard]] bool LooksLikeTar(std::string_view head);

@@ -81,6 +81,8 @@ MAY_INCLUDE = {
     "worker/audit": WORKER_BASE | {"worker/run", "worker/sleep", "worker/methods", "worker/training", "worker/release",
                                    "worker/data", "worker/models", "worker/gang", "worker/noise", "worker/devices",
                                    "worker/optim"},
+    "worker/samples": WORKER_BASE | {"worker/run", "worker/methods", "worker/training", "worker/release", "worker/data",
+                                     "worker/models", "worker/gang"},
 }
 
 # What an include line must not name, and the only files (path patterns) that may: None = nobody.

@@ -126,6 +126,7 @@ void AddCommands(CLI::App& app, CommandLine& line, RawWords& words, std::size_t 
   AddRepair(app, line);
   AddAudit(app, line, words);
   AddExport(app, line, words);
+  AddSample(app, line, words);
   AddModel(app, line);
   AddData(app, line, words);
   AddCalculators(app, line, words);
@@ -194,9 +195,9 @@ CommandNode CommandTree() {
 
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
-      "plan",    "run",       "table",  "plot",    "report", "status",     "explain", "list",   "show",
-      "retry",   "cancel",    "verify", "repair",  "chaos",  "audit",      "data",    "export", "model",
-      "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",     "version"};
+      "plan",  "run",     "table",     "plot",   "report",  "status", "explain",    "list",   "show",
+      "retry", "cancel",  "verify",    "repair", "chaos",   "audit",  "data",       "export", "sample",
+      "model", "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",    "version"};
   return names;
 }
 

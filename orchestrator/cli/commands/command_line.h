@@ -78,6 +78,13 @@ struct ExportArguments {
   std::string what, format;
 };
 
+struct SampleArguments {
+  std::string format, labels = "student";
+  std::int64_t count = 0;
+  std::uint64_t seed = 0;
+  bool evaluate = false;
+};
+
 struct DataArguments {  // of data check and data clients
   std::string reader, path;
   std::string part;          // clients: empty = the whole set
@@ -112,9 +119,9 @@ struct CommandLine {
   GlobalOptions global;
   std::string sweep;                   // path of the sweep file
   std::vector<std::string> overrides;  // KEY=VALUE
-  std::string trial;                   // explain, show, export: id, unique prefix of an id, or shown name
+  std::string trial;                   // explain, show, export, sample: id, unique prefix of an id, or shown name
   int slots = 0;                       // plan, run, table, chaos, doctor: workers at once on this rank; 0 = the default
-  std::string out;                     // export: the file to write; report: the page; plot, data clients: the folder
+  std::string out;                     // export: the file; report: the page; plot, data clients, sample: the folder
   bool force = false;                  // also over a file that is there
   bool diff = false;                   // plan: compared with what the results folder holds
   bool watch = false;                  // status
@@ -129,6 +136,7 @@ struct CommandLine {
   ChaosArguments chaos;
   AuditArguments audit;
   ExportArguments exported;
+  SampleArguments sample;
   DataArguments data;
   CalculatorArguments calculator;
   ModelArguments model;

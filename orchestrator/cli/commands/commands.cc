@@ -25,6 +25,7 @@ int Dispatch(const Invocation& call) {
                                                                                {"chaos", ChaosCommand},
                                                                                {"audit", AuditCommand},
                                                                                {"export", ExportCommand},
+                                                                               {"sample", SampleCommand},
                                                                                {"model check", ModelCommand},
                                                                                {"data check", DataCheckCommand},
                                                                                {"data clients", DataClientsCommand},

@@ -37,6 +37,7 @@ void AddVerify(CLI::App& app);
 void AddRepair(CLI::App& app, CommandLine& line);
 void AddAudit(CLI::App& app, CommandLine& line, RawWords& words);
 void AddExport(CLI::App& app, CommandLine& line, RawWords& words);
+void AddSample(CLI::App& app, CommandLine& line, RawWords& words);
 void AddModel(CLI::App& app, CommandLine& line);
 void AddData(CLI::App& app, CommandLine& line, RawWords& words);         // data check and data clients
 void AddCalculators(CLI::App& app, CommandLine& line, RawWords& words);  // epsilon and calibrate
@@ -67,6 +68,7 @@ void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagno
 [[nodiscard]] int ChaosCommand(const Invocation& call);
 [[nodiscard]] int AuditCommand(const Invocation& call);
 [[nodiscard]] int ExportCommand(const Invocation& call);
+[[nodiscard]] int SampleCommand(const Invocation& call);
 [[nodiscard]] int ModelCommand(const Invocation& call);
 [[nodiscard]] int DataCheckCommand(const Invocation& call);
 [[nodiscard]] int DataClientsCommand(const Invocation& call);

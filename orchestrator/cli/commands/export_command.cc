@@ -4,16 +4,17 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
+#include "experiments/privacy/picture_claims.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/results/trial_names.h"
-#include "orchestrator/results/verify.h"
 #include "storage/files/file_modes.h"
 #include "storage/formats/npy_file.h"
 #include "storage/images/png_grid.h"
@@ -34,16 +35,6 @@ struct Exported {
   storage::AttemptFile file;
 };
 
-// Nothing of a file leaves the folder that the trial's row was not written for.
-Result<storage::AttemptFile> ReadFileOfRow(const ResultsView& view, const TrialView& trial) {
-  RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file,
-                          storage::ReadAttemptFile(view.directory + "/" + trial.row->attempt_file));
-  const Status same = CheckAgainstRow(file, *trial.row);
-  if (same.ok()) return file;
-  return DamageError(same.message() + " Nothing was exported; `" + AddResultsOption("retort verify", view.directory) +
-                     "` says what else is damaged.");
-}
-
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -57,6 +48,18 @@ std::string CsvLine(const std::vector<std::string>& fields) {
   return line + "\n";
 }
 
+// Whose names begin with `prefix`, under the names that follow it.
+std::vector<storage::TensorBlob> SelectState(const std::vector<storage::TensorBlob>& parameters,
+                                             const std::string& prefix) {
+  std::vector<storage::TensorBlob> state;
+  for (const storage::TensorBlob& blob : parameters) {
+    if (!blob.name.starts_with(prefix)) continue;
+    state.push_back(blob);
+    state.back().name = blob.name.substr(prefix.size());
+  }
+  return state;
+}
+
 // The network under the names of its own state: parameters and running statistics.
 Result<std::vector<storage::TensorBlob>> ReadNetwork(const Exported& what) {
   const TrialSpec& spec = what.trial.spec;
@@ -65,20 +68,27 @@ Result<std::vector<storage::TensorBlob>> ReadNetwork(const Exported& what) {
         FormatTrialName(spec) +
         " is an ensemble, whose members are no one network and are never released; export a student of it.");
   const std::string prefix = spec.role == Role::teacher ? "teacher/" : "student/";
-  std::vector<storage::TensorBlob> state;
-  for (const storage::TensorBlob& blob : what.file.parameters) {
-    if (!blob.name.starts_with(prefix)) continue;
-    state.push_back(blob);
-    state.back().name = blob.name.substr(prefix.size());
-  }
+  std::vector<storage::TensorBlob> state = SelectState(what.file.parameters, prefix);
   if (state.empty()) return UsageError(FormatTrialName(spec) + " trains no network.");
   return state;
 }
 
-Result<std::string> Student(const Exported& what, const std::string& format) {
-  RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadNetwork(what));
+Result<std::string> EncodeState(const std::vector<storage::TensorBlob>& state, const std::string& format) {
   if (format == "torch") return storage::EncodeTorch(state);
   return format == "npz" ? storage::EncodeNpz(state) : storage::EncodeSafetensors(state);
+}
+
+Result<std::string> Student(const Exported& what, const std::string& format) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadNetwork(what));
+  return EncodeState(state, format);
+}
+
+Result<std::string> EncodeGenerator(const Exported& what, const std::string& format) {
+  const std::vector<storage::TensorBlob> state = SelectState(what.file.parameters, "generator/");
+  if (state.empty())
+    return UsageError(FormatTrialName(what.trial.spec) +
+                      " left no generator: only students whose queries a generator makes do.");
+  return EncodeState(state, format);
 }
 
 Result<std::string> Samples(const Exported& what, const std::string& format) {
@@ -146,6 +156,7 @@ struct ExportedPart {
 
 const std::vector<ExportedPart>& Parts() {
   static const std::vector<ExportedPart> parts = {{"student", {"safetensors", "torch", "npz"}, Student},
+                                                  {"generator", {"safetensors", "torch", "npz"}, EncodeGenerator},
                                                   {"samples", {"png", "npz"}, Samples},
                                                   {"curves", {"csv"}, Curves},
                                                   {"ledger", {"csv"}, Ledger}};
@@ -192,16 +203,23 @@ Result<std::string> EncodePart(const ExportedPart& part, const ResultsView& view
   return part.encode({view, trial, std::move(file)}, format);
 }
 
+// A generator gives away what its pictures do. Empty for every other part.
+std::string WarnOfGenerator(const ExportedPart& part, const TrialSpec& spec,
+                            const std::optional<storage::ResultRow>& row) {
+  if (part.encode != EncodeGenerator || !row) return "";
+  return privacy::WarnOfPictures(privacy::ComputePictureClaims(spec, row->claims));
+}
+
 }  // namespace
 
 void AddExport(CLI::App& app, CommandLine& line, RawWords& words) {
-  CLI::App* command =
-      AddCommand(app, "export", "Write a trial's network, samples, curves or ledger as a file for other tools");
+  CLI::App* command = AddCommand(
+      app, "export", "Write a trial's network, generator, samples, curves or ledger as a file for other tools");
   command->add_option("TRIAL", words.trial, "Id, unique prefix of an id, or shown name")->required();
   command
-      ->add_option(
-          "WHAT", line.exported.what,
-          "student (also a teacher's network): safetensors, torch, npz; samples: png, npz; curves, ledger: csv")
+      ->add_option("WHAT", line.exported.what,
+                   "student (also a teacher's network), generator: safetensors, torch, npz; samples: png, npz; curves, "
+                   "ledger: csv")
       ->required();
   command->add_option("--format", line.exported.format, "safetensors, torch, npz, png or csv")->required();
   command->add_option("--out", line.out, "The file to write")->required()->type_name("PATH");
@@ -243,6 +261,8 @@ int ExportCommand(const Invocation& call) {
     call.console.Message("a teacher knows its private examples: `" +
                          AddResultsOption(TrialCommand("show", (*trial)->spec), view->directory) +
                          "` says what it may claim");
+  if (const std::string warning = WarnOfGenerator(*part, (*trial)->spec, (*trial)->row); !warning.empty())
+    call.console.Message("warning: " + warning);
   if (!line.global.json) {
     call.console.Message(fmt::format("{}: {} of {}, {} bytes", line.out, part->name, name, bytes->size()));
     return 0;

@@ -10,6 +10,7 @@
 #include "orchestrator/results/cost_history.h"
 #include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/trial_names.h"
+#include "orchestrator/results/verify.h"
 #include "storage/files/file_modes.h"
 #include "storage/files/path_status.h"
 
@@ -106,6 +107,15 @@ CostCache OpenCosts(const Invocation& call) {
     call.console.Warn(warning);
   }
   return cache;
+}
+
+Result<storage::AttemptFile> ReadFileOfRow(const ResultsView& view, const TrialView& trial) {
+  RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file,
+                          storage::ReadAttemptFile(view.directory + "/" + trial.row->attempt_file));
+  const Status same = CheckAgainstRow(file, *trial.row);
+  if (same.ok()) return file;
+  return DamageError(same.message() + " Nothing was exported; `" + AddResultsOption("retort verify", view.directory) +
+                     "` says what else is damaged.");
 }
 
 }  // namespace retort::orchestrator::cli

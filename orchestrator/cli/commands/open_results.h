@@ -10,6 +10,7 @@
 #include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/results/results_view.h"
 #include "storage/files/env.h"
+#include "storage/results/attempt_file.h"
 
 namespace retort::orchestrator::cli {
 
@@ -38,6 +39,12 @@ struct FoundResults {
 [[nodiscard]] Result<std::string> LocateResults(const Invocation& call);
 // As people are to see it, with rows left packed (results_view.h).
 [[nodiscard]] Result<ResultsView> OpenPackedResults(const Invocation& call, const std::string& directory);
+
+// What a trial left, for commands that give it away.
+
+// Reads the file that the trial's row names, which it has. Error: as storage::ReadAttemptFile; damage, for a file that
+// the row was not written for: nothing of it leaves the folder.
+[[nodiscard]] Result<storage::AttemptFile> ReadFileOfRow(const ResultsView& view, const TrialView& trial);
 
 // Who may read what a command adds to a results folder.
 

@@ -1,0 +1,117 @@
+#include "cluster/sample_order.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "experiments/base/json.h"
+
+namespace retort::cluster {
+namespace {
+
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
+
+std::int64_t Count(JsonFields& fields, const char* key) {
+  const std::int64_t count = fields.Integer(key);
+  if (count < 0 || count > kMaxCount) fields.Fail(key, "a number from 0 to 2^40");
+  return count;
+}
+
+nlohmann::json ToJson(const SampleEvaluation& evaluation) {
+  return {{"network", evaluation.network},
+          {"training", evaluation.training},
+          {"held_out", evaluation.held_out},
+          {"test", evaluation.test},
+          {"epochs", evaluation.epochs},
+          {"epoch", evaluation.epoch},
+          {"held_out_accuracy", NumberToJson(evaluation.held_out_accuracy)},
+          {"accuracy", NumberToJson(evaluation.accuracy)},
+          {"frechet_distance", NumberToJson(evaluation.frechet_distance)}};
+}
+
+Result<SampleEvaluation> ReadEvaluation(const std::string& json) {
+  JsonFields fields(json, "evaluation of samples");
+  SampleEvaluation evaluation;
+  evaluation.network = fields.String("network");
+  evaluation.training = Count(fields, "training");
+  evaluation.held_out = Count(fields, "held_out");
+  evaluation.test = Count(fields, "test");
+  evaluation.epochs = Count(fields, "epochs");
+  evaluation.epoch = Count(fields, "epoch");
+  evaluation.held_out_accuracy = fields.Number("held_out_accuracy");
+  evaluation.accuracy = fields.Number("accuracy");
+  evaluation.frechet_distance = fields.Number("frechet_distance");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  return evaluation;
+}
+
+}  // namespace
+
+std::string EncodeSampleOrder(const SampleOrder& order) {
+  return DumpJson({{"trial", order.trial},
+                   {"spec", order.spec},
+                   {"attempt_file", order.attempt_file},
+                   {"parameters", order.parameters},
+                   {"teacher_file", order.teacher_file},
+                   {"teacher_parameters", order.teacher_parameters},
+                   {"data_path", order.data_path},
+                   {"folder", order.folder},
+                   {"format", order.format},
+                   {"labels", static_cast<int>(order.labels)},
+                   {"count", order.count},
+                   {"seed", std::to_string(order.seed)},
+                   {"evaluate", order.evaluate}});
+}
+
+Result<SampleOrder> DecodeSampleOrder(const std::string& json) {
+  JsonFields fields(json, "sample order");
+  SampleOrder order;
+  for (const auto& [key, value] :
+       {std::pair{"trial", &order.trial}, std::pair{"spec", &order.spec},
+        std::pair{"attempt_file", &order.attempt_file}, std::pair{"parameters", &order.parameters},
+        std::pair{"teacher_file", &order.teacher_file}, std::pair{"teacher_parameters", &order.teacher_parameters},
+        std::pair{"data_path", &order.data_path}, std::pair{"folder", &order.folder},
+        std::pair{"format", &order.format}})
+    *value = fields.String(key);
+  order.labels =
+      static_cast<SampleLabels>(fields.Enumerator("labels", static_cast<std::uint8_t>(SampleLabels::released)));
+  order.count = Count(fields, "count");
+  const std::string seed = fields.String("seed");
+  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), order.seed);
+  if (error != std::errc() || end != seed.data() + seed.size()) fields.Fail("seed", "a whole number in digits");
+  order.evaluate = fields.Flag("evaluate");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  return order;
+}
+
+std::string EncodeSampleReport(const SampleReport& report) {
+  return DumpJson({{"channels", report.channels},
+                   {"height", report.height},
+                   {"width", report.width},
+                   {"labels", report.labels},
+                   {"digest", report.digest},
+                   {"evaluation", report.evaluation ? DumpJson(ToJson(*report.evaluation)) : ""}});
+}
+
+Result<SampleReport> DecodeSampleReport(const std::string& json) {
+  JsonFields fields(json, "sample report");
+  SampleReport report;
+  report.channels = Count(fields, "channels");
+  report.height = Count(fields, "height");
+  report.width = Count(fields, "width");
+  report.digest = fields.String("digest");
+  const std::string evaluation = fields.String("evaluation");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  // JsonFields has seen that this is an object.
+  for (const nlohmann::json& count : nlohmann::json::parse(json).value("labels", nlohmann::json::array())) {
+    const std::optional<std::int64_t> value = FindInteger<std::int64_t>(count);
+    if (!value || *value < 0) return DamageError("sample report: labels: counts of pictures are wanted");
+    report.labels.push_back(*value);
+  }
+  if (evaluation.empty()) return report;
+  RETORT_ASSIGN_OR_RETURN(report.evaluation, ReadEvaluation(evaluation));
+  return report;
+}
+
+}  // namespace retort::cluster

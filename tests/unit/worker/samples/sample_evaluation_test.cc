@@ -1,0 +1,74 @@
+// A classifier learns from pictures that show something, and the test split does not choose it.
+#include "worker/samples/sample_evaluation.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros_like.h>
+#include <gtest/gtest.h>
+
+#include "experiments/base/rng_stream.h"
+
+namespace retort::worker::samples {
+namespace {
+
+const PictureFrame kFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+constexpr std::int64_t kSide = 16;
+
+// A bright quarter, by class, under noise; `bright` = 0: noise alone.
+LabelledPictures MakePictures(std::int64_t count, int bright, std::uint64_t seed) {
+  LabelledPictures made{at::empty({count, 1, kSide, kSide}, at::kByte), at::arange(count, at::kLong).remainder(4)};
+  std::uint8_t* pixel = made.pictures.mutable_data_ptr<std::uint8_t>();
+  const RngStream stream(seed, Purpose::split);
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t k = 0; k < kSide * kSide; ++k) {
+      const std::int64_t quarter = k / kSide / 8 * 2 + k % kSide / 8;
+      const std::int64_t noise = stream.Lane(static_cast<std::uint64_t>(i)).Below(static_cast<std::uint64_t>(k), 100);
+      *pixel++ = static_cast<std::uint8_t>(noise + (quarter == i % 4 ? bright : 0));
+    }
+  return made;
+}
+
+Examples ToExamples(const LabelledPictures& pictures) {
+  return {NormalisePictures(pictures.pictures, kFrame.scale), pictures.labels};
+}
+
+TrialSpec MakeSpec() {
+  TrialSpec spec;
+  spec.role = Role::student;
+  spec.method = "dpdfd";
+  spec.network = "logistic";
+  return spec;
+}
+
+cluster::SampleEvaluation EvaluateOn(const LabelledPictures& samples, const Examples& test) {
+  const auto found = EvaluateSamples(MakeSpec(), kFrame, samples, test, 1, [](std::int64_t, std::int64_t) {});
+  EXPECT_TRUE(found.ok()) << found.status().message();
+  return *found;
+}
+
+TEST(SampleEvaluation, TellsGoodPicturesFromNoise) {
+  const Examples test = ToExamples(MakePictures(100, 120, 9));
+  const cluster::SampleEvaluation good = EvaluateOn(MakePictures(400, 120, 2), test),
+                                  noise = EvaluateOn(MakePictures(400, 0, 2), test);
+  EXPECT_GT(good.accuracy, 0.95);
+  EXPECT_LT(noise.accuracy, 0.6);
+  EXPECT_LT(good.frechet_distance, noise.frechet_distance);
+  EXPECT_EQ(good.training + good.held_out, 400);
+  EXPECT_EQ(good.test, 100);
+}
+
+TEST(SampleEvaluation, TestExamplesDoNotChoose) {
+  const LabelledPictures samples = MakePictures(400, 60, 2);
+  const LabelledPictures right = MakePictures(100, 60, 9);
+  const LabelledPictures wrong{right.pictures, (right.labels + 1).remainder(4)};
+  const cluster::SampleEvaluation one = EvaluateOn(samples, ToExamples(right)),
+                                  other = EvaluateOn(samples, ToExamples(wrong));
+  EXPECT_EQ(one.epoch, other.epoch);
+  EXPECT_EQ(one.held_out_accuracy, other.held_out_accuracy);
+  EXPECT_NE(one.accuracy, other.accuracy);
+  EXPECT_EQ(one.frechet_distance, other.frechet_distance);
+}
+
+}  // namespace
+}  // namespace retort::worker::samples

@@ -1,0 +1,82 @@
+// Pictures of a stored generator depend on its parameters, the seed and their number alone.
+#include "worker/samples/stored_generator.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "experiments/base/rng_stream.h"
+#include "worker/data/dataset.h"
+#include "worker/models/generators.h"
+#include "worker/tensors/rng_streams.h"
+
+namespace retort::worker::samples {
+namespace {
+
+const PictureFrame kFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+
+TrialSpec MakeSpec() {
+  TrialSpec spec;
+  spec.role = Role::student;
+  spec.method = "dpdfd";
+  spec.generator.latent = 8;
+  spec.generator.width = 4;
+  return spec;
+}
+
+std::vector<storage::TensorBlob> MakeParameters(std::uint64_t seed = 1) {
+  return (*Generator::Create(kFrame.shape, 8, 4, RngStream(seed, Purpose::parameters)))
+      ->parameters()
+      .ToBlobs("generator/");
+}
+
+std::unique_ptr<StoredGenerator> Load(std::uint64_t seed, std::uint64_t parameters = 1) {
+  auto loaded = LoadGenerator(MakeSpec(), kFrame, MakeParameters(parameters), seed);
+  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+  return std::move(loaded).value();
+}
+
+TEST(StoredGenerator, BatchIsAFunctionOfItsPlace) {
+  const auto one = Load(5), other = Load(5);
+  const at::Tensor second = other->Batch(1);  // without the first
+  static_cast<void>(one->Batch(0));
+  EXPECT_TRUE(at::equal(one->Batch(1), second));
+  EXPECT_FALSE(at::equal(one->Batch(0), second));
+  EXPECT_EQ(second.size(0), one->batch());
+  EXPECT_EQ(second.scalar_type(), at::kByte);
+  EXPECT_FALSE(at::equal(Load(6)->Batch(1), second));
+  EXPECT_FALSE(at::equal(Load(5, 2)->Batch(1), second));
+}
+
+// As many rows as there were in training would not do: the statistics of a batch are those of its rows.
+TEST(StoredGenerator, LatentsAreThoseOfItsRows) {
+  const auto generator = Load(5);
+  const auto whole = Generator::Create(kFrame.shape, 8, 4, RngStream(1, Purpose::parameters));
+  const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
+  const at::Tensor latents = NormalRows(generator->batch(), 8, stream, generator->batch());
+  EXPECT_TRUE(at::equal(generator->Batch(1), ToBytes((*whole)->Forward(latents), kFrame.scale)));
+}
+
+TEST(StoredGenerator, MissingOrOtherParametersAreRefused) {
+  EXPECT_EQ(LoadGenerator(MakeSpec(), kFrame, {}, 0).status().code(), StatusCode::usage);
+  std::vector<storage::TensorBlob> fewer = MakeParameters();
+  fewer.pop_back();
+  EXPECT_EQ(LoadGenerator(MakeSpec(), kFrame, fewer, 0).status().code(), StatusCode::damage);
+  TrialSpec wider = MakeSpec();
+  wider.generator.width = 8;
+  EXPECT_EQ(LoadGenerator(wider, kFrame, MakeParameters(), 0).status().code(), StatusCode::damage);
+}
+
+TEST(StoredGenerator, BytesAreNormalisedAsDataIs) {
+  const at::Tensor bytes = at::arange(256, at::kByte).view({1, 1, 16, 16});
+  const at::Tensor images = NormalisePictures(bytes, kFrame.scale);
+  for (const std::int64_t level : {0, 1, 128, 255})
+    EXPECT_EQ(images.view({-1})[level].item<float>(),
+              static_cast<float>((static_cast<double>(level) / 255.0 - 0.2) / 0.4));
+  EXPECT_TRUE(at::equal(ToBytes(images, kFrame.scale), bytes));
+}
+
+}  // namespace
+}  // namespace retort::worker::samples

@@ -1,0 +1,36 @@
+// How much made pictures teach: the protocol of DPImageBench (Gong et al. 2025). A fresh classifier is trained on the
+// pictures alone, chosen by a part of them that it is not trained on, and tested once.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "cluster/sample_order.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "worker/data/examples.h"
+#include "worker/samples/stored_generator.h"
+
+namespace retort::worker::samples {
+
+// Pictures u8 [rows, channels, height, width] on the CPU with labels i64 [rows].
+struct LabelledPictures {
+  at::Tensor pictures, labels;
+};
+
+inline constexpr std::int64_t kMinEvaluated = 20;  // pictures
+// Pixels of the pictures that an evaluation takes, which are held as floats.
+inline constexpr std::int64_t kMaxEvaluatedPixels = std::int64_t{2} << 30;
+
+// Trains the network of `spec` anew with Adam at 1e-3, batches of 128, 10 epochs, on nine tenths of the pictures, and
+// takes the epoch that is best on the last tenth, of equally good ones the first. What depends on chance is a function
+// of `seed`. The Fréchet distance is that of all pictures to the test examples in the features of this network
+// (frechet.h). Nothing but `test`, and that after the choice, is read of the data set; at least two of its examples.
+// REQUIRES: at least kMinEvaluated pictures. Errors: those of MakeNetwork; what `progress` says.
+[[nodiscard]] Result<cluster::SampleEvaluation> EvaluateSamples(
+    const TrialSpec& spec, const PictureFrame& frame, const LabelledPictures& samples, const Examples& test,
+    std::uint64_t seed, const std::function<void(std::int64_t step, std::int64_t steps)>& progress);
+
+}  // namespace retort::worker::samples
