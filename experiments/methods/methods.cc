@@ -1,5 +1,8 @@
 #include "experiments/methods/methods.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace retort {
 namespace {
 
@@ -62,6 +65,24 @@ bool ShardsDependOnExamples(const TrialSpec& ensemble) {
   const DataSpec* data = ensemble.data.get();
   return data != nullptr &&
          (!data->sensitive_classes.empty() || data->preprocessing.on_error == OnError::skip_and_count);
+}
+
+bool TakesOwnLabels(const TrialSpec& spec) {
+  const MethodTraits* method = FindMethod(spec.method);
+  const bool asks_of_private = method != nullptr && method->teachers != 0 && spec.role == Role::student &&
+                               spec.source == QuerySource::private_split;
+  return asks_of_private && spec.distill.label == ImageLabel::truth;
+}
+
+double CountPoolSteps(const TrialSpec& spec) {
+  const std::int64_t filling = std::min(spec.steps, std::max<std::int64_t>(spec.distill.replay, 1));
+  const auto batch = static_cast<double>(spec.batch), student_batch = static_cast<double>(spec.distill.student_batch);
+  const auto pass = [&](std::int64_t batches) {
+    return std::ceil(static_cast<double>(batches) * batch / student_batch);
+  };
+  double steps = static_cast<double>(spec.steps - filling) * pass(filling);
+  for (std::int64_t round = 1; round <= filling; ++round) steps += pass(round);
+  return steps;
 }
 
 bool AugmentsImages(const TrialSpec& spec) {

@@ -274,7 +274,7 @@ inline constexpr std::array kMethodTraits = {
     MethodTraits{"alibi", TrialKind::label_student, 0, 0, sources::kPrivate, QuerySource::private_split, 2},
     MethodTraits{"fedavg", TrialKind::federated_student, 0, 0, sources::kPrivate, QuerySource::private_split},
     MethodTraits{"dense", TrialKind::raw_student, 0, kinds::kEnsemble | kinds::kSingle, sources::kGenerated,
-                 QuerySource::generator},
+                 QuerySource::generator, 2},
     MethodTraits{"sleep", TrialKind::sleeper, 0, 0, sources::kGenerated, QuerySource::generator},
 };
 [[nodiscard]] constexpr std::span<const MethodTraits> Methods() { return kMethodTraits; }
@@ -296,6 +296,11 @@ inline constexpr std::array kMethodTraits = {
 // partition or sensitive classes, which move into the private split; or by whether it can be read, where others then
 // move up.
 [[nodiscard]] bool ShardsDependOnExamples(const TrialSpec& ensemble);
+// Whether the student learns the private images' own labels, and no teacher is asked.
+[[nodiscard]] bool TakesOwnLabels(const TrialSpec& spec);
+// The optimiser steps of dense: in each round one pass over the pool, to which the round has added a batch.
+[[nodiscard]] double CountPoolSteps(const TrialSpec& spec);
+inline constexpr double kMaxPoolSteps = 1e15;
 // Whether training images are other images than the examples' own.
 [[nodiscard]] bool AugmentsImages(const TrialSpec& spec);
 // Whether DP-SGD takes the gradients of private examples that are augmented.

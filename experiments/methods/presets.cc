@@ -104,7 +104,14 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kVotes, "vote_label", Index(VoteLabel::argmax), "pate"},
       PresetRow{kVotes, "refit", false, "pate"},
       PresetRow{kVotes, "vote_label", Index(VoteLabel::argmax), "dp-dfd"},
-      // DENSE
+      // DENSE, as its authors' README and code set it
+      PresetRow{kRaw, "optimizer", Index(Optimizer::sgd)},
+      PresetRow{kRaw, "lr", 0.005},
+      PresetRow{kRaw, "lr_hold", 1.0},
+      PresetRow{kRaw, "lr_end", 1.0},
+      PresetRow{kRaw, "student_batch", std::int64_t{256}},
+      PresetRow{kRaw, "generator", Index(GeneratorNetwork::fast)},
+      PresetRow{kRaw, "generator_width", std::int64_t{128}},
       PresetRow{kRaw, "temperature", 20.0},
       PresetRow{kRaw, "bn_statistics", 1.0},
       PresetRow{kRaw, "adversarial", 1.0},

@@ -202,6 +202,8 @@ constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
 constexpr std::array<std::string_view, 2> kDiscriminators = {"student", "teacher"};
+constexpr std::array<std::string_view, 2> kGenerators = {"dafl", "fast"};
+constexpr std::array<std::string_view, 2> kImageLabels = {"teacher", "true"};
 constexpr std::array<std::string_view, 2> kResponseLosses = {"label", "likelihood"};
 constexpr std::array<std::string_view, 2> kBranches = {"data", "label"};
 constexpr std::array<std::string_view, 2> kTrusts = {"untrusted", "trusted"};
@@ -408,6 +410,12 @@ constexpr SpecKey kKeys[] = {
         "what is taught: the votes as evidence for every class, or their first class")),
 
     Choice<&S::distill, &DistillValues::loss>("loss", kLosses, kGradient, "distillation loss"),
+    Quiet(kGradient,
+          WithSource(QuerySource::private_split, kGradient,
+                     Choice<&S::distill, &DistillValues::label>(
+                         "label", kImageLabels, 0,
+                         "of a private image: the class that the teacher says, or its own (true), where no teacher is "
+                         "asked and none need be named; needs loss = \"ce-hard\""))),
     Row<&S::distill, &DistillValues::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
     Row<&S::distill, &DistillValues::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
     Row<&S::distill, &DistillValues::temperature>(
@@ -418,14 +426,14 @@ constexpr SpecKey kKeys[] = {
     Row<&S::distill, &DistillValues::kappa_end>("kappa_end", kWeight, kGradient,
                                                 "the same at the end, reached linearly"),
     Row<&S::distill, &DistillValues::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled,
-                                             "batches that the transfer set keeps"),
+                                             "batches that the transfer set keeps; of dense, whose student passes "
+                                             "over all of them in every round, at least one"),
     Generated(kVotes, Row<&S::distill, &DistillValues::student_steps>(
-                          "student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
+                          "student_steps", kCounts, kGradient | kResponse | kDistilled,
                           "optimiser steps of the student for each release")),
     Row<&S::distill, &DistillValues::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf | kSpectral,
                                                     "rows of one student step"),
-    Row<&S::distill, &DistillValues::replay_fraction>("replay_fraction", kFraction,
-                                                      kGradient | kResponse | kRaw | kDistilled,
+    Row<&S::distill, &DistillValues::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kDistilled,
                                                       "part of a student batch that is drawn from earlier releases"),
     Quiet(kGradient | kResponse | kDistilled | kVotes | kLabelled | kSpectral,
           Public(kVotes | kLabelled,
@@ -467,14 +475,14 @@ constexpr SpecKey kKeys[] = {
                                                                kPlain | kEnsemble | kLabel | kFederated,
                                                                "drops of schedule \"step\", evenly spread")),
     Quiet(Choice<&S::optimization, &OptimizationValues::optimizer>(
-        "optimizer", kOptimizers, kPlain | kEnsemble | kLabel | kFederated,
+        "optimizer", kOptimizers, kPlain | kEnsemble | kLabel | kFederated | kRaw,
         "DP-SGD is sgd, and what this key does not apply to is trained by adam")),
     Quiet(Row<&S::optimization, &OptimizationValues::weight_decay>(
-        "weight_decay", kFraction, kPlain | kEnsemble | kLabel | kFederated,
+        "weight_decay", kFraction, kPlain | kEnsemble | kLabel | kFederated | kRaw,
         "of the parameters: added to the gradient by sgd, apart from it by adam")),
-    Quiet(kPlain | kEnsemble | kLabel | kFederated,
+    Quiet(kPlain | kEnsemble | kLabel | kFederated | kRaw,
           Row<&S::optimization, &OptimizationValues::momentum>(
-              "momentum", {0, 0.9999, false}, kDpsgd | kPlain | kEnsemble | kLabel | kFederated, "of SGD")),
+              "momentum", {0, 0.9999, false}, kDpsgd | kPlain | kEnsemble | kLabel | kFederated | kRaw, "of SGD")),
 
     Generated(kGenerating,
               Row<&S::generator, &GeneratorValues::steps>("generator_steps", From(0, 1e6), 0,
@@ -485,6 +493,14 @@ constexpr SpecKey kKeys[] = {
               Row<&S::generator, &GeneratorValues::latent>("latent", From(1, 1e6), kMerf, "length of a latent vector")),
     Generated(kGenerating, Row<&S::generator, &GeneratorValues::width>("generator_width", From(2, 4096), kMerf,
                                                                        "channels of the generator's first layer")),
+    Quiet(kGenerating,
+          Generated(kGenerating,
+                    Choice<&S::generator, &GeneratorValues::network>(
+                        "generator", kGenerators,
+                        0,
+                        "network of the generator: DAFL's, which ends in a batch norm, or that of Fast-Datafree and "
+                        "DENSE (fast), which ends in a sigmoid and the data's normalisation; generator_width is twice "
+                        "their ngf"))),
     Generated(kGenerating, Row<&S::generator, &GeneratorValues::one_hot>("one_hot", kWeight, 0,
                                                                          "weight of the generator's one-hot loss")),
     Generated(kGenerating, Row<&S::generator, &GeneratorValues::information_entropy>(

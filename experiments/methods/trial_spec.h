@@ -42,6 +42,10 @@ enum class Optimizer : std::uint8_t { adam, sgd };
 enum class Schedule : std::uint8_t { linear, cosine, step };
 // Whom a generator is trained through.
 enum class Discriminator : std::uint8_t { student, teacher };
+// Which network makes the images: DAFL's, or the one that Fast-Datafree and DENSE share.
+enum class GeneratorNetwork : std::uint8_t { dafl, fast };
+// Of private images: the class that a teacher says, or the example's own.
+enum class ImageLabel : std::uint8_t { teacher, truth };
 // Of feddpsd: noisy gradients (the paper's s = 1), or randomised responses (s = 0).
 enum class Branch : std::uint8_t { data, label };
 // Of feddpsd: each client adds the noise to its own answer, or the server adds it once to their sum.
@@ -124,6 +128,7 @@ struct InputValues {
 
 struct DistillValues {
   DistillationLoss loss = DistillationLoss::dkd;
+  ImageLabel label = ImageLabel::teacher;  // of private images
   double dkd_alpha = 1, dkd_beta = 8;
   double temperature = 1;
   double kappa = 0.25;              // gamma * C, the size of the injected step, at the start
@@ -181,6 +186,7 @@ struct GeneratorValues {
   double lr = 1e-3;
   std::int64_t latent = 100;
   std::int64_t width = 32;
+  GeneratorNetwork network = GeneratorNetwork::dafl;
   double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
   double bn_statistics = 0;  // distance of a batch's statistics from those a batch norm holds
   double adversarial = 0;    // dense: disagreement of student and teacher

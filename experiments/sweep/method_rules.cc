@@ -95,6 +95,20 @@ void CheckEnsemble(const ResolvedTrial& trial, TrialErrors& errors) {
                                "\" is an ensemble: remove it");
 }
 
+// An example's own label is a class, which nobody computes.
+void CheckOwnLabels(const TrialSpec& spec, TrialErrors& errors) {
+  if (!TakesOwnLabels(spec)) return;
+  if (spec.distill.loss != DistillationLoss::ce_hard)
+    errors.Add({"loss", "label"},
+               "label = \"true\" is a class, and the other losses are of a teacher's predictions: "
+               "set loss = \"ce-hard\"",
+               {"ce-hard"});
+  if (!spec.release.detach)
+    errors.Add({"detach"},
+               "detach = false follows a teacher's graph, and with label = \"true\" none is asked: "
+               "remove it");
+}
+
 void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
   const TrialKind kind = FindKind(spec);
   const bool response = kind == TrialKind::response_student;
@@ -322,7 +336,7 @@ void CheckReading(const ResolvedTrial& trial, TrialErrors& errors) {
 void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   const MethodTraits& method = *FindMethod(spec.method);
-  if (method.teachers == 0) return;
+  if (method.teachers == 0 || TakesOwnLabels(spec)) return;
   const bool sound = method.readings != 0 && spec.reading == Reading::sound;
   const KindMask fitting = sound ? kSoundTeachers : method.teachers;
   const std::vector<std::string> choices = ListTeachers(errors.document(), fitting);
@@ -389,6 +403,7 @@ void CheckMethodKeys(const ResolvedTrial& trial, TrialErrors& errors) {
   CheckClaim(trial.spec, errors);
   CheckDiscriminator(trial, errors);
   CheckEnsemble(trial, errors);
+  CheckOwnLabels(trial.spec, errors);
   CheckCandidates(trial.spec, errors);
   CheckResponses(trial.spec, errors);
   CheckFederation(trial, errors);

@@ -21,6 +21,13 @@ bool WritesFullBatch(const TeacherDefinition& teacher) {
   });
 }
 
+// The label of private images where no key of the file says it.
+ImageLabel FindPresetLabel(const TrialSpec& spec) {
+  TrialSpec preset = spec;
+  ApplyPreset(preset, FindKind(preset));
+  return preset.distill.label;
+}
+
 // Replaces a full batch by its number: the trial is the same as with that number written out.
 void CountFullBatch(ResolvedTrial& trial) {
   TrialSpec& spec = trial.spec;
@@ -47,6 +54,7 @@ TrialResolver::TrialResolver(const SweepDocument& document, DiagnosticCollector&
       reading_(FindKey("reading", kInTrial)),
       branch_(FindKey("branch", kInTrial)),
       source_(FindKey("source", kInTrial)),
+      label_(FindKey("label", kInTrial)),
       teacher_(FindKey("teacher", kInTrial)),
       data_(FindKey("data", kInTrial)),
       used_(document.assignments, 0),
@@ -64,7 +72,7 @@ void TrialResolver::SelectParts(const Layers& layers, ResolvedTrial& trial, bool
       if (assignment.key == teacher_) trial.teacher = document_.FindTeacher(std::get<std::string>(assignment.value));
       if (assignment.key == source_) source_set = true;
       const bool selects = assignment.key == method_ || assignment.key == reading_ || assignment.key == branch_ ||
-                           assignment.key == source_;
+                           assignment.key == source_ || assignment.key == label_;
       if (selects) assignment.key->set(spec, assignment.value);
     }
   }
@@ -77,8 +85,10 @@ void TrialResolver::Select(const Layers& layers, ResolvedTrial& trial) const {
   SelectParts(layers, trial, source_set);
   const MethodTraits& method = *FindMethod(spec.method);
   const bool asks = method.teachers != 0;
-  if (!asks) trial.teacher = nullptr;
   if (!source_set || !asks) spec.source = method.source;
+  if (asks && method.sources == sources::kPrivate && FindStrongest(layers, "label") == nullptr)
+    spec.distill.label = FindPresetLabel(spec);
+  if (!asks || TakesOwnLabels(spec)) trial.teacher = nullptr;
   if (method.readings == 0) spec.reading = asks ? Reading::sound : Reading::working;
   if (trial.data == nullptr && document_.data.size() == 1) trial.data = &document_.data.front();
   if (spec.method == "sleep") trial.data = nullptr;

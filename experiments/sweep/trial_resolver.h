@@ -53,7 +53,7 @@ class TrialResolver {
 
   const SweepDocument& document_;
   DiagnosticCollector& diagnostics_;
-  const SpecKey *method_, *reading_, *branch_, *source_, *teacher_, *data_;
+  const SpecKey *method_, *reading_, *branch_, *source_, *label_, *teacher_, *data_;
   std::map<BaseKey, TrialSpec> bases_;
   std::vector<char> used_;  // by Assignment::number
   std::vector<char> when_matched_, exclude_matched_;

@@ -76,7 +76,7 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
                   spec.threads, spec.devices);
   if (spec.precision != Precision::float32) shape += "/bf16";
   if (spec.shards.ridge > 0) shape += "/ridge";
-  if (spec.role == Role::student && spec.parent) {
+  if (spec.role == Role::student && (spec.parent || TakesOwnLabels(spec))) {
     shape += fmt::format("/{}+{}*{}/g{}*{}+{}/q{}:{}", spec.distill.replay, spec.distill.student_steps,
                          spec.distill.student_batch, spec.generator.steps, spec.generator.width, spec.generator.latent,
                          static_cast<int>(spec.source), static_cast<int>(spec.distill.loss));
@@ -103,7 +103,7 @@ double CountWorkUnits(const TrialSpec& spec) {
     return std::max(static_cast<double>(spec.data->split.test.size()), 1.0);
   // Members that are fitted in one step see each example once.
   if (spec.shards.ridge > 0 && spec.data) return std::max(static_cast<double>(spec.data->PrivateExamples()), 1.0);
-  double work = static_cast<double>(spec.steps);
+  double work = kind == TrialKind::raw_student ? CountPoolSteps(spec) : static_cast<double>(spec.steps);
   if ((kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) && spec.data) {
     const double rows = static_cast<double>(spec.data->PrivateExamples()) /
                         static_cast<double>(std::max<std::int64_t>(spec.members, 1));

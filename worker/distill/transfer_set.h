@@ -28,6 +28,8 @@ class TransferSet {
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> Sample(std::int64_t count, const RngStream& stream) const;
   // The same, each row from a class that is drawn first, evenly among those that are the largest of some row's targets.
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> SampleEvenly(std::int64_t count, const RngStream& stream) const;
+  // Rows by where they lie: i64 [n] on the CPU, each in 0..stored() - 1.
+  [[nodiscard]] std::pair<at::Tensor, at::Tensor> Take(const at::Tensor& rows) const;
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }  // rows
   [[nodiscard]] std::int64_t stored() const { return stored_; }      // rows
   // f32 [stored(), C, H, W] (or places), as they were pushed; in the order of the pushes until one was overwritten.
@@ -36,7 +38,6 @@ class TransferSet {
 
  private:
   TransferSet(std::int64_t batches, std::int64_t rows, at::Tensor images, std::int64_t classes);
-  [[nodiscard]] std::pair<at::Tensor, at::Tensor> Take(const at::Tensor& rows) const;
   std::int64_t rows_, capacity_;
   std::int64_t stored_ = 0;
   at::Tensor images_, targets_;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "experiments/base/status.h"
+#include "experiments/methods/methods.h"
 #include "worker/distill/transfer_set.h"
 #include "worker/methods/image_source.h"
 #include "worker/methods/method.h"
@@ -136,7 +137,7 @@ class DataFreeDistillation final : public StudentMethod {
     bool replayed = false;
     release::Query query{asked.images, logits, at};
     if (before_) query.again = before_->Again(asked.images);
-    const auto draw = [&](release::ChargeBook* book) { return Release(query, asked.own, undetached, book); };
+    const auto draw = [&](release::ChargeBook* book) { return Release(query, asked, undetached, book); };
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(at, draw, &replayed));
     if (before_) before_->Remember();
     if (replayed && !spec_.release.detach) {
@@ -189,6 +190,19 @@ class DataFreeDistillation final : public StudentMethod {
     return Asked{own, images, images};
   }
 
+  // In place of a teacher: says of private images, which lie at `places`, what their labels are.
+  release::ScriptedTeacher LabelsAt(const at::Tensor& places) const {
+    const at::Tensor labels = data_.train.labels.index_select(0, places.to(data_.train.labels.device()));
+    return release::ScriptedTeacher(OneHotTargets(labels, data_.classes));
+  }
+
+  Result<release::Answers> AskLabels(const release::Query& whole, const at::Tensor& places) const {
+    const RowShare share = ComputeRowShare(spec_.batch, gang_);
+    release::ScriptedTeacher labels = LabelsAt(Own(places, share));
+    const release::Query own{Own(whole.inputs, share), Own(whole.student_logits, share), whole.step};
+    return release::Oracle::GatherRows(release::Oracle::Ask(labels, own), whole, gang_);
+  }
+
   // Of a single teacher each member asks about its own rows; of an ensemble its own networks about all rows. Gang
   // rank 0 has all answers and releases.
   Result<release::Answers> AskTeacher(const release::Query& whole, const at::Tensor& images) {
@@ -206,9 +220,10 @@ class DataFreeDistillation final : public StudentMethod {
   }
 
   // `undetached` keeps the release's graph to the images where detach = false, in a gang of one.
-  Result<at::Tensor> Release(const release::Query& whole, const at::Tensor& images, at::Tensor& undetached,
+  Result<at::Tensor> Release(const release::Query& whole, const Asked& asked, at::Tensor& undetached,
                              release::ChargeBook* book) {
-    RETORT_ASSIGN_OR_RETURN(const release::Answers answers, AskTeacher(whole, images));
+    RETORT_ASSIGN_OR_RETURN(const release::Answers answers,
+                            teacher_ ? AskTeacher(whole, asked.own) : AskLabels(whole, asked.kept));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor values, PayAndRelease(*mechanism_, answers, spec_.batch, book));
     if (book == nullptr) return values;
     if (!spec_.release.detach) undetached = values;
@@ -249,6 +264,8 @@ Status CheckSpec(const MethodInputs& inputs, std::int64_t members) {
         "detach = false keeps a single teacher's graph to the images, which no gang can share: set devices = 1, and "
         "name a teacher that is no ensemble.");
   }
+  if (TakesOwnLabels(spec) && (spec.distill.loss != DistillationLoss::ce_hard || !spec.release.detach))
+    return UsageError("label = \"true\" is a class: set loss = \"ce-hard\", and do not set detach = false.");
   if (spec.generator.pretrain_steps > 0 && spec.generator.discriminator != Discriminator::teacher)
     return UsageError("pretrain_steps train the generator against the teacher: set discriminator = \"teacher\".");
   return {};
@@ -269,8 +286,10 @@ Status AddSource(const MethodInputs& inputs, StudentParts& parts) {
 Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   StudentParts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
-  const std::int64_t members = parts.teacher->members();
+  if (!TakesOwnLabels(spec)) {
+    RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
+  }
+  const std::int64_t members = parts.teacher ? parts.teacher->members() : 1;
   RETORT_RETURN_IF_ERROR(CheckSpec(inputs, members));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::Mechanism> mechanism,

@@ -1,20 +1,22 @@
 // DENSE (Zhang et al. 2022), the reference without privacy: in each round a fresh generator is trained against the raw
-// mean of the clients' networks and against the student; its best batch joins a pool on which the student learns that
-// mean, raw too. Every claim is unbounded.
+// mean of the clients' networks and against the student; its best batch joins a pool, over which the student then
+// passes once to learn that mean, raw too. Every claim is unbounded.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "experiments/methods/methods.h"
 #include "worker/distill/transfer_set.h"
+#include "worker/methods/generator_source.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
+#include "worker/methods/pool_schedule.h"
 #include "worker/methods/student_method.h"
 #include "worker/models/generators.h"
 #include "worker/optim/schedule.h"
@@ -27,41 +29,41 @@
 namespace retort::worker {
 namespace {
 
+// Of the normal draws that each round's generator begins with, as the authors' code has it.
+constexpr double kInitialDeviation = 0.02;
+
 class DenseDistillation final : public StudentMethod {
  public:
   DenseDistillation(const MethodInputs& inputs, StudentParts parts, std::unique_ptr<Generator> generator)
       : StudentMethod(inputs, std::move(parts), std::min(kMaxGalleryImages, inputs.spec.batch)),
+        schedule_(spec_),
         mechanism_(data_.classes, spec_.batch),
-        generator_(std::move(generator)) {
-    if (spec_.distill.replay > 0)
-      pool_.emplace(spec_.distill.replay, spec_.batch, data_.shape, data_.classes, data_.device);
-  }
+        generator_(std::move(generator)),
+        pool_(std::max<std::int64_t>(spec_.distill.replay, 1), spec_.batch, data_.shape, data_.classes, data_.device) {}
 
-  std::int64_t steps() const override { return spec_.steps; }
-  std::string phase(std::int64_t) const override { return "distill"; }
+  std::int64_t steps() const override { return schedule_.steps(); }
+  std::string phase(std::int64_t step) const override {
+    return "round " + std::to_string(schedule_.At(step).round + 1);
+  }
   std::vector<std::string> Facts() const override { return SelectStudentFacts(false, false); }
-  // Generators last for a round.
+  // Generators last for a round's first step.
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
-    if (pool_) pool_->Register(state, "transfer/");
+    pool_.Register(state, "transfer/");
     gallery_.Register(state, "samples/");
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    double synthesis = 0;
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, Synthesise(step, synthesis));
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
-                            tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
-    const at::Tensor targets = at::softmax(released / spec_.distill.temperature, 1);
-    const bool earlier = pool_ && pool_->stored() > 0;
-    const StudentBatches batches(spec_, step, {images, targets}, earlier ? &*pool_ : nullptr);
+    const PoolStep at = schedule_.At(step);
+    if (at.first == 0) RETORT_RETURN_IF_ERROR(BeginRound(step, at.round, series));
+    RETORT_CHECK(pool_.stored() == at.of);
+    const auto [images, targets] = pool_.Take(FindOrder(at).narrow(0, at.first, at.rows));
     const double rate =
         spec_.optimization.lr * HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end);
-    RETORT_ASSIGN_OR_RETURN(const double loss, TeachStudent(batches, rate, spec_.distill.temperature));
-    if (pool_) pool_->Push(images, targets);
-    gallery_.Offer(step, images, released);
+    const RngStream dropout(spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step));
+    RETORT_ASSIGN_OR_RETURN(const double loss, learner_.Teach(OwnMinibatch(images, targets, gang_), rate, dropout,
+                                                              spec_.distill.temperature));
     series.emplace_back("train.student_loss", loss);
-    series.emplace_back("train.generator_loss", synthesis);
     return {};
   }
 
@@ -73,16 +75,46 @@ class DenseDistillation final : public StudentMethod {
   }
 
  private:
-  // The best batch, by its loss, that a fresh generator and its latents make on their way: row i is to be of class
-  // i mod classes.
-  Result<at::Tensor> Synthesise(std::int64_t step, double& least) {
-    const auto round = static_cast<std::uint64_t>(step);
+  // A batch and what the clients say of it join the pool.
+  Status BeginRound(std::int64_t step, std::int64_t round, Series& series) {
+    double synthesis = 0;
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, Synthesise(round, synthesis));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
+                            tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
+    pool_.Push(images, at::softmax(released / spec_.distill.temperature, 1));
+    gallery_.Offer(step, images, released);
+    series.emplace_back("train.generator_loss", synthesis);
+    return {};
+  }
+
+  // The rows of the pool as the student meets them in a round: i64 [rows of the pool].
+  const at::Tensor& FindOrder(const PoolStep& at) {
+    if (ordered_round_ == at.round) return order_;
+    const RngStream stream(spec_.seed, Purpose::replay, static_cast<std::uint64_t>(at.round));
+    order_ = at::tensor(Permutation(at.of, stream), at::kLong);
+    ordered_round_ = at.round;
+    return order_;
+  }
+
+  // i64 [batch]: the classes that the rows of a round are to be of.
+  at::Tensor DrawLabels(std::int64_t round) const {
+    const RngStream stream(spec_.seed, Purpose::queries, static_cast<std::uint64_t>(round));
+    const at::Tensor labels = at::empty({spec_.batch}, at::kLong);
+    auto* label = labels.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < spec_.batch; ++i)
+      label[i] = stream.Below(static_cast<std::uint64_t>(i), data_.classes);
+    return labels.to(data_.device);
+  }
+
+  // The best batch, by its loss, that a fresh generator and its latents make on their way.
+  Result<at::Tensor> Synthesise(std::int64_t round, double& least) {
+    const auto number = static_cast<std::uint64_t>(round);
     ParameterArena& parameters = generator_->parameters();
-    parameters.Redraw(RngStream(spec_.seed, Purpose::parameters, round, 1));
-    at::Tensor latents = NormalRows(spec_.batch, spec_.generator.latent, RngStream(spec_.seed, Purpose::latents, round))
-                             .to(data_.device);
-    const at::Tensor labels =
-        at::arange(spec_.batch, at::device(data_.device).dtype(at::kLong)).remainder(data_.classes);
+    parameters.Redraw(RngStream(spec_.seed, Purpose::parameters, number, 1));
+    at::Tensor latents =
+        NormalRows(spec_.batch, spec_.generator.latent, RngStream(spec_.seed, Purpose::latents, number))
+            .to(data_.device);
+    const at::Tensor labels = DrawLabels(round);
     Adam adam(parameters.flat().numel(), {.beta1 = 0.5}, data_.device),
         latents_adam(latents.numel(), {.beta1 = 0.5}, data_.device);
     at::Tensor best;
@@ -114,9 +146,12 @@ class DenseDistillation final : public StudentMethod {
     return PayAndRelease(mechanism_, answers, spec_.batch, book);
   }
 
+  PoolSchedule schedule_;
   release::Noiseless mechanism_;
   std::unique_ptr<Generator> generator_;
-  std::optional<TransferSet> pool_;
+  TransferSet pool_;
+  at::Tensor order_;  // of round ordered_round_
+  std::int64_t ordered_round_ = -1;
 };
 
 }  // namespace
@@ -125,13 +160,16 @@ Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
   if (inputs.gang.size() > 1) return UsageError("dense runs on one device: remove devices.");
+  if (CountPoolSteps(spec) > kMaxPoolSteps) return UsageError("dense passes over its pool too often: lower steps.");
   StudentParts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
-                          Generator::Create(data.shape, spec.generator.latent, spec.generator.width,
-                                            RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
+  GeneratorSettings settings = MakeGeneratorSettings(spec, data.scale);
+  settings.deviation = kInitialDeviation;
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Generator> generator,
+      Generator::Create(data.shape, settings, RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
   return std::unique_ptr<Method>(std::make_unique<DenseDistillation>(inputs, std::move(parts), std::move(generator)));
 }
 

@@ -12,6 +12,15 @@
 
 namespace retort::worker {
 
+GeneratorSettings MakeGeneratorSettings(const TrialSpec& spec, const PixelScale& scale) {
+  GeneratorSettings settings;
+  settings.network = spec.generator.network;
+  settings.latent = spec.generator.latent;
+  settings.width = spec.generator.width;
+  settings.scale = scale;
+  return settings;
+}
+
 GeneratorSource::GeneratorSource(const TrialSpec& spec, std::unique_ptr<Generator> generator, Collective& gang)
     : spec_(spec),
       gang_(gang),
@@ -24,10 +33,11 @@ GeneratorSource::GeneratorSource(const TrialSpec& spec, std::unique_ptr<Generato
 }
 
 Result<std::unique_ptr<GeneratorSource>> GeneratorSource::Create(const TrialSpec& spec, ImageShape image,
-                                                                 Collective& gang, at::Device device) {
+                                                                 Collective& gang, at::Device device,
+                                                                 const PixelScale& scale) {
   const RngStream stream = RngStream(spec.seed, Purpose::parameters, 0, 1);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
-                          Generator::Create(image, spec.generator.latent, spec.generator.width, stream, device));
+                          Generator::Create(image, MakeGeneratorSettings(spec, scale), stream, device));
   return std::unique_ptr<GeneratorSource>(new GeneratorSource(spec, std::move(generator), gang));
 }
 

@@ -23,12 +23,16 @@
 
 namespace retort::worker {
 
+// What the trial's keys ask for; `scale`: of the data set.
+[[nodiscard]] GeneratorSettings MakeGeneratorSettings(const TrialSpec& spec, const PixelScale& scale);
+
 class GeneratorSource final : public ImageSource {
  public:
   // Error: usage, as Generator::Create.
   // `gang` outlives the generator.
   [[nodiscard]] static Result<std::unique_ptr<GeneratorSource>> Create(const TrialSpec& spec, ImageShape image,
-                                                                       Collective& gang, at::Device device = at::kCPU);
+                                                                       Collective& gang, at::Device device = at::kCPU,
+                                                                       const PixelScale& scale = {{}, {}});
 
   // This member's share of this step's `rows` images, [own, C, H, W], part of the graph to the generator's
   // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch

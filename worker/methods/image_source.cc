@@ -119,7 +119,7 @@ Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, cons
     return std::unique_ptr<ImageSource>(std::move(mixes));
   }
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<GeneratorSource> generator,
-                          GeneratorSource::Create(spec, data.shape, gang, data.device));
+                          GeneratorSource::Create(spec, data.shape, gang, data.device, data.scale));
   return std::unique_ptr<ImageSource>(std::move(generator));
 }
 

@@ -90,7 +90,8 @@ Status CheckTeacher(const MethodInputs& inputs) {
   const std::string& method = inputs.spec.method;
   const MethodTraits* rule = FindMethod(method);
   if (rule == nullptr) return UsageError("There is no method '" + method + "'.");
-  if (rule->teachers != 0 && inputs.teacher == nullptr) return UsageError("The method " + method + " needs a teacher.");
+  if (rule->teachers != 0 && !TakesOwnLabels(inputs.spec) && inputs.teacher == nullptr)
+    return UsageError("The method " + method + " needs a teacher.");
   const bool fits = inputs.teacher == nullptr || inputs.spec.reading == Reading::sound ||
                     (rule->teachers & MakeMask(FindKind(inputs.teacher->spec))) != 0;
   if (fits) return {};

@@ -12,6 +12,7 @@ set(RETORT_METHODS_SOURCES
   methods/method.cc
   methods/network_teacher.cc
   methods/plain_teacher.cc
+  methods/pool_schedule.cc
   methods/public_distillation.cc
   methods/public_training.cc
   methods/release_replay.cc

@@ -114,8 +114,8 @@ StudentMethod::StudentMethod(const MethodInputs& inputs, StudentParts parts, std
       teacher_(std::move(parts.teacher)),
       source_(std::move(parts.source)),
       critic_(std::move(parts.critic)),
-      shards_disjoint_(AreShardsDisjoint(*inputs.teacher, inputs.data)),
-      members_independent_(AreMembersIndependent(*inputs.teacher)),
+      shards_disjoint_(inputs.teacher != nullptr && AreShardsDisjoint(*inputs.teacher, inputs.data)),
+      members_independent_(inputs.teacher != nullptr && AreMembersIndependent(*inputs.teacher)),
       learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec)),
       gallery_(sample_rows, {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes,
                data_.device) {}

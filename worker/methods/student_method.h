@@ -77,8 +77,8 @@ class SampleGallery {
 [[nodiscard]] Result<at::Tensor> PayAndRelease(release::Mechanism& mechanism, const release::Answers& answers,
                                                std::int64_t rows, release::ChargeBook* book);
 
-// What a student's trial is made of. `source` is null where no images are made, `critic` is set where the raw teacher
-// trains their generator.
+// What a student's trial is made of. `teacher` is null where nobody is asked, `source` where no images are made;
+// `critic` is set where the raw teacher trains their generator.
 struct StudentParts {
   std::unique_ptr<release::TeacherModel> teacher;
   std::unique_ptr<Network> student;

@@ -10,6 +10,7 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/upsample_nearest2d.h>
 
 #include <string>
@@ -45,9 +46,22 @@ void AddNorm(std::vector<ParameterShape>& shapes, const std::string& name, std::
   shapes.push_back({name + ".bias", {channels}, 0, 0});
 }
 
-void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::int64_t in, std::int64_t out) {
+void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::int64_t in, std::int64_t out,
+             bool bias = true) {
   shapes.push_back({name + ".weight", {out, in, 3, 3}, ComputeFanInBound(9 * in)});
-  shapes.push_back({name + ".bias", {out}, ComputeFanInBound(9 * in)});
+  if (bias) shapes.push_back({name + ".bias", {out}, ComputeFanInBound(9 * in)});
+}
+
+void DrawNormal(std::vector<ParameterShape>& shapes, double deviation) {
+  for (ParameterShape& p : shapes) {
+    p.draw = Draw::normal;
+    p.bound = p.name.ends_with(".weight") ? deviation : 0;
+  }
+}
+
+// f32 [1, C, 1, 1]
+at::Tensor ByChannel(const std::vector<double>& values, at::Device device) {
+  return at::tensor(values, at::kDouble).to(at::kFloat).view({1, -1, 1, 1}).to(device);
 }
 
 constexpr std::int64_t kShrink = 4, kKernel = 5;
@@ -70,15 +84,17 @@ void AddLayer(std::vector<ParameterShape>& shapes, const std::string& name, std:
 
 }  // namespace
 
-Generator::Stages Generator::StagesFor(ImageShape image, std::int64_t width) {
-  if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, kInnerEpsilon};
+Generator::Stages Generator::StagesFor(ImageShape image, const GeneratorSettings& settings) {
+  const std::int64_t width = settings.width;
+  const bool dafl = settings.network == GeneratorNetwork::dafl;
+  if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, dafl ? kInnerEpsilon : kEpsilon};
   return {{width, width, width / 2, width / 2, width / 2}, kEpsilon};
 }
 
-Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream,
-                     at::Device device)
-    : image_(image), width_(width), stages_(StagesFor(image, width)) {
+Generator::Generator(ImageShape image, const GeneratorSettings& settings, const RngStream& stream, at::Device device)
+    : image_(image), settings_(settings), stages_(StagesFor(image, settings)) {
   const auto shrink = std::int64_t{1} << stages_.widths.size();
+  const std::int64_t latent = settings.latent, width = settings.width;
   const std::int64_t cells = width * (image.height / shrink) * (image.width / shrink);
   std::vector<ParameterShape> shapes;
   shapes.push_back({"fc.weight", {cells, latent}, ComputeFanInBound(latent)});
@@ -88,39 +104,59 @@ Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, 
   int stage = 1;
   for (const std::int64_t out : stages_.widths) {
     const std::string number = std::to_string(stage++);
-    AddConv(shapes, "conv" + number, in, out);
+    AddConv(shapes, "conv" + number, in, out, /*bias=*/!fast());
     AddNorm(shapes, "bn" + number, out);
     in = out;
   }
   AddConv(shapes, "conv" + std::to_string(stage), in, image.channels);
+  if (settings.deviation > 0) DrawNormal(shapes, settings.deviation);
   parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
+  if (!fast() || settings.scale.mean.empty()) return;
+  mean_ = ByChannel(settings.scale.mean, device);
+  std_ = ByChannel(settings.scale.std, device);
 }
 
 Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int64_t latent, std::int64_t width,
                                                      const RngStream& stream, at::Device device) {
-  RETORT_CHECK(latent >= 1 && width >= 2);
-  const std::size_t doublings = StagesFor(image, width).widths.size();
+  GeneratorSettings settings;
+  settings.latent = latent;
+  settings.width = width;
+  return Create(image, settings, stream, device);
+}
+
+Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, const GeneratorSettings& settings,
+                                                     const RngStream& stream, at::Device device) {
+  RETORT_CHECK(settings.latent >= 1 && settings.width >= 2);
+  const std::size_t doublings = StagesFor(image, settings).widths.size();
   const auto shrink = std::int64_t{1} << doublings;
   if (image.height % shrink != 0 || image.width % shrink != 0) {
     return UsageError("The generator doubles its image " + std::string(doublings == 2 ? "twice" : "five times") +
                       ", so height and width must be multiples of " + std::to_string(shrink) + "; these are " +
                       std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
   }
-  return std::unique_ptr<Generator>(new Generator(image, latent, width, stream, device));
+  return std::unique_ptr<Generator>(new Generator(image, settings, stream, device));
 }
 
 at::Tensor Generator::Forward(const at::Tensor& latents, Collective* gang) const {
   const std::vector<at::Tensor>& p = parameters_->leaves();
   const auto shrink = std::int64_t{1} << stages_.widths.size();
-  at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / shrink, image_.width / shrink});
+  at::Tensor x =
+      at::linear(latents, p[0], p[1]).view({-1, settings_.width, image_.height / shrink, image_.width / shrink});
   x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon, gang);
   std::size_t next = 4;
-  for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage, next += 4) {
-    x = at::conv2d(Doubled(x), p[next], p[next + 1], 1, 1);
-    x = Rectified(BatchNorm(x, p[next + 2], p[next + 3], stages_.epsilon, gang));
+  for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage) {
+    const at::Tensor& weight = p[next++];
+    x = at::conv2d(Doubled(x), weight, fast() ? at::Tensor() : p[next++], 1, 1);
+    x = Rectified(BatchNorm(x, p[next], p[next + 1], stages_.epsilon, gang));
+    next += 2;
   }
-  x = at::conv2d(x, p[next], p[next + 1], 1, 1).tanh_();
-  return BatchNorm(x, {}, {}, kEpsilon, gang);
+  return Finish(at::conv2d(x, p[next], p[next + 1], 1, 1), gang);
+}
+
+at::Tensor Generator::Finish(at::Tensor x, Collective* gang) const {
+  if (!fast()) return BatchNorm(x.tanh_(), {}, {}, kEpsilon, gang);
+  const at::Tensor pixels = at::sigmoid(x);
+  return mean_.defined() ? (pixels - mean_) / std_ : pixels;
 }
 
 ConditionalGenerator::ConditionalGenerator(ImageShape image, std::int64_t classes,

@@ -8,11 +8,24 @@
 #include <vector>
 
 #include "experiments/base/status.h"
+#include "experiments/methods/data_spec.h"
+#include "experiments/methods/trial_spec.h"
 #include "worker/gang/collective.h"
 #include "worker/models/arenas.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
+
+struct GeneratorSettings {
+  GeneratorNetwork network = GeneratorNetwork::dafl;
+  std::int64_t latent = 100;
+  std::int64_t width = 32;
+  // fast: what its pixels, between 0 and 1, are normalised by, one value a channel; empty: they stay as they are.
+  PixelScale scale = {{}, {}};
+  // Above 0: weights start normal with this deviation (those of batch norms around 1) and biases at 0, as DENSE draws
+  // them. 0: uniform by fan-in, batch norms at 1 and 0.
+  double deviation = 0;
+};
 
 // The generators of data-free distillation: DAFL's for small images (Chen et al. 2019), and for large ones the deep one
 // of Fast-Datafree (Fang et al. 2022). Small, below 128 pixels a side: latents -> linear to w x (H/4) x (W/4) -> BN ->
@@ -20,11 +33,16 @@ namespace retort::worker {
 // -> conv to C -> tanh -> BN without affine.
 // Large: latents -> linear to w x (H/32) x (W/32) -> BN -> five times x2, conv, BN, leaky 0.2, of widths w, w,
 // w/2, w/2, w/2 -> conv to C -> tanh -> BN without affine.
-// BN always uses the statistics of the batch at hand, so the images are normalised like the teacher's training
-// data, and a batch is a function of its latents and the parameters alone.
+// `fast`, the one of Fast-Datafree and of DENSE (Zhang et al. 2022): the same, but for convolutions without a bias
+// before a batch norm, batch norms with the usual epsilon, and an end in sigmoid and the data's normalisation. w is
+// twice what both call ngf. BN always uses the statistics of the batch at hand, so the images are normalised like the
+// teacher's training data, and a batch is a function of its latents and the parameters alone.
 class Generator {
  public:
   // Error: usage, when height or width is no multiple of 4, or for large images of 32. width >= 2.
+  [[nodiscard]] static Result<std::unique_ptr<Generator>> Create(ImageShape image, const GeneratorSettings& settings,
+                                                                 const RngStream& stream, at::Device device = at::kCPU);
+  // DAFL's.
   [[nodiscard]] static Result<std::unique_ptr<Generator>> Create(ImageShape image, std::int64_t latent,
                                                                  std::int64_t width, const RngStream& stream,
                                                                  at::Device device = at::kCPU);
@@ -41,11 +59,15 @@ class Generator {
     std::vector<std::int64_t> widths;  // channels behind each doubling
     double epsilon = 0;                // of their batch norms
   };
-  static Stages StagesFor(ImageShape image, std::int64_t width);
-  Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream, at::Device device);
+  static Stages StagesFor(ImageShape image, const GeneratorSettings& settings);
+  Generator(ImageShape image, const GeneratorSettings& settings, const RngStream& stream, at::Device device);
+  [[nodiscard]] bool fast() const { return settings_.network == GeneratorNetwork::fast; }
+  // What the last convolution says, as images.
+  [[nodiscard]] at::Tensor Finish(at::Tensor x, Collective* gang) const;
   ImageShape image_;
-  std::int64_t width_;
+  GeneratorSettings settings_;
   Stages stages_;
+  at::Tensor mean_, std_;  // f32 [1, C, 1, 1]; undefined where pixels stay as they are
   std::unique_ptr<ParameterArena> parameters_;
 };
 

@@ -204,6 +204,8 @@ class TinyTrials {
   [[nodiscard]] TrialSpec DenseStudent() const {
     TrialSpec spec = Student(Reading::working);
     spec.method = "dense";
+    spec.optimization.optimizer = Optimizer::sgd;
+    spec.generator.network = GeneratorNetwork::fast;
     spec.distill.temperature = 20;
     spec.generator.activation_norm = 0;
     spec.generator.adversarial = 1;

@@ -170,6 +170,23 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "plain"},
+    {"DirectTrainingByOwnLabels",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       spec.method = "dpdfd-direct";
+       spec.source = QuerySource::private_split;
+       spec.distill.loss = DistillationLoss::ce_hard;
+       spec.distill.label = ImageLabel::truth;
+       return spec;
+     },
+     ""},
+    {"FastGenerator",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       spec.generator.network = GeneratorNetwork::fast;
+       return spec;
+     },
+     "plain"},
     {"VotesOverCandidates",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::generator);

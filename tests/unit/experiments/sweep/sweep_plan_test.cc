@@ -80,6 +80,48 @@ TEST(SweepPlan, TeacherKindFollowsFromItsDefinition) {
   EXPECT_EQ(plan.trials[2].queries, 0) << "and nobody else";
 }
 
+TEST(SweepPlan, OwnLabelsNeedNoTeacher) {
+  const std::string direct = "[trial]\nmethod = \"dpdfd-direct\"\nloss = \"ce-hard\"\nlabel = \"true\"\n";
+  const SweepPlan alone = GoodPlan(kHead + direct),
+                  beside = GoodPlan(kHead + kTeachers + direct + "teacher = \"single\"\n");
+  ASSERT_EQ(alone.trials.size(), 1U);
+  EXPECT_FALSE(alone.trials[0].parent.has_value());
+  EXPECT_EQ(alone.trials[0].source, QuerySource::private_split);
+  ASSERT_EQ(beside.trials.size(), 1U) << "nobody trains a teacher that is not asked";
+  EXPECT_EQ(beside.trials[0].id, alone.trials[0].id);
+  const std::string both = "[trial]\nmethod = \"dpdfd-direct\"\nloss = \"ce-hard\"\nteacher = \"single\"\n[sweep]\n";
+  const auto students = Students(GoodPlan(kHead + kTeachers + both + "grid.label = [\"teacher\", \"true\"]\n"));
+  ASSERT_EQ(students.size(), 2U);
+  EXPECT_TRUE(students[0].parent.has_value());
+  EXPECT_EQ(students[1].id, alone.trials[0].id);
+  EXPECT_EQ(students[0].id, Students(GoodPlan(kHead + kTeachers + both))[0].id)
+      << "the default leaves ids as they were";
+}
+
+TEST(SweepPlan, DenseStartsFromItsPublishedSettings) {
+  const auto students = Students(GoodPlan(kHead + kTeachers + "[trial]\nmethod = \"dense\"\nteacher = \"shards\"\n"));
+  ASSERT_EQ(students.size(), 1U);
+  const TrialSpec& spec = students[0];
+  EXPECT_EQ(spec.steps, 200);
+  EXPECT_EQ(spec.batch, 256);
+  EXPECT_EQ(spec.distill.replay, 200);
+  EXPECT_EQ(spec.distill.student_batch, 256);
+  EXPECT_EQ(spec.distill.temperature, 20);
+  EXPECT_EQ(spec.optimization.optimizer, Optimizer::sgd);
+  EXPECT_EQ(spec.optimization.lr, 0.005);
+  EXPECT_EQ(spec.optimization.lr_hold, 1);
+  EXPECT_EQ(spec.optimization.momentum, 0.9);
+  EXPECT_EQ(spec.optimization.weight_decay, 0);
+  EXPECT_EQ(spec.generator.network, GeneratorNetwork::fast);
+  EXPECT_EQ(spec.generator.latent, 256);
+  EXPECT_EQ(spec.generator.width, 128);
+  EXPECT_EQ(spec.generator.steps, 30);
+  EXPECT_EQ(spec.generator.lr, 1e-3);
+  EXPECT_EQ(spec.generator.one_hot, 1);
+  EXPECT_EQ(spec.generator.bn_statistics, 1);
+  EXPECT_EQ(spec.generator.adversarial, 1);
+}
+
 TEST(SweepPlan, LoadedTeacherIsSharedByAllSeeds) {
   PlanHooks hooks = FakeHooks();
   std::vector<std::string> weighed;

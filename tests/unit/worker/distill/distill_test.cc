@@ -112,6 +112,15 @@ TEST(TransferSet, KeepsTheNewestBatches) {
   EXPECT_TRUE(images.select(3, 0).select(2, 0).select(1, 0).equal(targets.select(1, 0)));
 }
 
+TEST(TransferSet, GivesRowsByWhereTheyLie) {
+  TransferSet set(2, 3, {1, 2, 2}, 4);
+  set.Push(at::arange(3).to(at::kFloat).view({3, 1, 1, 1}).expand({3, 1, 2, 2}),
+           at::arange(3).view({3, 1}).expand({3, 4}));
+  const auto [images, targets] = set.Take(at::tensor({2, 0, 2}, at::kLong));
+  EXPECT_TRUE(at::equal(images.select(3, 0).select(2, 0).select(1, 0), at::tensor({2.0F, 0.0F, 2.0F})));
+  EXPECT_TRUE(at::equal(targets.select(1, 3), at::tensor({2.0F, 0.0F, 2.0F})));
+}
+
 TEST(TransferSet, StateIsWhatWasStored) {
   TransferSet from(4, 2, {1, 2, 2}, 3), to(4, 2, {1, 2, 2}, 3);
   TrainState a, b;

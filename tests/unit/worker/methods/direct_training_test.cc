@@ -79,5 +79,66 @@ TEST(DirectTraining, HasNoClaimWithABound) {
   EXPECT_GE(unbounded, 2);
 }
 
+TrialSpec ByOwnLabels(const TinyTrials& tiny) {
+  TrialSpec spec = Direct(tiny);
+  spec.distill.loss = DistillationLoss::ce_hard;
+  spec.distill.label = ImageLabel::truth;
+  return spec;
+}
+
+storage::AttemptFile RunAlone(const TinyTrials& tiny, const TrialSpec& spec, const std::string& name,
+                              const std::string& teacher = "") {
+  const TrialOrder order = tiny.Order(spec, name, 1, teacher);
+  FakeTrialHost host;
+  const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());
+  EXPECT_TRUE(ended.succeeded) << ended.detail;
+  auto file = storage::ReadAttemptFile(order.start.attempt_directory + "/attempt.h5");
+  EXPECT_TRUE(file.ok()) << file.status().message();
+  return file.ok() ? std::move(*file) : storage::AttemptFile();
+}
+
+TEST(DirectTraining, ByOwnLabelsHasNoClaimWithABound) {
+  const TinyTrials tiny;
+  const storage::AttemptFile file = RunAlone(tiny, ByOwnLabels(tiny), "own-claims");
+  EXPECT_GE(file.claims.size(), 4U);
+  for (const privacy::Claim& claim : file.claims) {
+    if (claim.status == privacy::ClaimStatus::paper_formula) continue;
+    EXPECT_EQ(claim.status, privacy::ClaimStatus::unbounded);
+    EXPECT_EQ(claim.reason, "private-images-queried");
+  }
+  std::int64_t used = 0;
+  for (const storage::LedgerEntry& entry : file.ledger) used += entry.used;
+  EXPECT_EQ(used, ByOwnLabels(tiny).steps * ByOwnLabels(tiny).batch) << "charged as with a teacher";
+}
+
+TEST(DirectTraining, LearnsTheImagesOwnLabels) {
+  const TinyTrials tiny;
+  TrialSpec spec = ByOwnLabels(tiny);
+  spec.network = "logistic";
+  spec.steps = 40;
+  spec.release.sigma = 1e-3;
+  spec.optimization.lr = 0.02;
+  const storage::AttemptFile file = RunAlone(tiny, spec, "own");
+  ASSERT_TRUE(file.evaluation.has_value());
+  EXPECT_GT(file.evaluation->accuracy, 0.9);
+}
+
+TEST(DirectTraining, ByATeacherNeedsOne) {
+  const TinyTrials tiny;
+  FakeTrialHost host;
+  const cluster::Ended ended = RunTrial(tiny.Order(Direct(tiny), "nobody", 1), host, storage::PosixEnv());
+  EXPECT_EQ(ended.failure, FailureKind::configuration);
+}
+
+TEST(DirectTraining, OwnLabelsAreNoPredictionToDistil) {
+  const TinyTrials tiny;
+  TrialSpec spec = ByOwnLabels(tiny);
+  spec.distill.loss = DistillationLoss::dkd;
+  FakeTrialHost host;
+  const cluster::Ended ended = RunTrial(tiny.Order(spec, "distilled", 1), host, storage::PosixEnv());
+  EXPECT_EQ(ended.failure, FailureKind::configuration);
+  EXPECT_NE(ended.detail.find("ce-hard"), std::string::npos) << ended.detail;
+}
+
 }  // namespace
 }  // namespace retort::worker

@@ -100,6 +100,61 @@ TEST(Generator, DoublesLargeImagesFiveTimes) {
   EXPECT_EQ(Generator::Create({1, 124, 124}, 10, 8, kStream).value()->parameters().shapes().back().name, "conv3.bias");
 }
 
+GeneratorSettings Fast(std::int64_t latent, std::int64_t width) {
+  GeneratorSettings settings;
+  settings.network = GeneratorNetwork::fast;
+  settings.latent = latent;
+  settings.width = width;
+  return settings;
+}
+
+// Fast-Datafree's and DENSE's for CIFAR-10, with nz = 256 and ngf = 64.
+TEST(FastGenerator, HasTheParametersOfTheAuthorsNetwork) {
+  const auto generator = Generator::Create({3, 32, 32}, Fast(256, 128), kStream).value();
+  const std::int64_t first = 256 * 128 * 64 + 128 * 64 + 2 * 128;
+  EXPECT_EQ(generator->parameters().parameter_count(),
+            first + 128 * 128 * 9 + 2 * 128 + 128 * 64 * 9 + 2 * 64 + 64 * 3 * 9 + 3);
+}
+
+TEST(FastGenerator, PixelsAreNormalisedAsTheData) {
+  GeneratorSettings settings = Fast(20, 16);
+  const at::Tensor latents = at::randn({40, 20});
+  const at::Tensor pixels = Generator::Create({3, 8, 12}, settings, kStream).value()->Forward(latents);
+  EXPECT_GT(pixels.min().item<double>(), 0);
+  EXPECT_LT(pixels.max().item<double>(), 1);
+  settings.scale = {{0.2, 0.5, 0.7}, {0.3, 0.25, 2}};
+  const at::Tensor images = Generator::Create({3, 8, 12}, settings, kStream).value()->Forward(latents);
+  for (std::int64_t channel = 0; channel < 3; ++channel) {
+    const auto c = static_cast<std::size_t>(channel);
+    const at::Tensor want = (pixels.select(1, channel) - settings.scale.mean[c]) / settings.scale.std[c];
+    EXPECT_TRUE(at::allclose(images.select(1, channel), want, 1e-5, 1e-6)) << channel;
+  }
+}
+
+TEST(FastGenerator, DoublesLargeImagesFiveTimes) {
+  const auto generator = Generator::Create({3, 128, 160}, Fast(10, 8), kStream).value();
+  EXPECT_EQ(generator->Forward(at::randn({4, 10})).sizes(), (std::vector<std::int64_t>{4, 3, 128, 160}));
+}
+
+TEST(Generator, StartsNormalWhereADeviationIsGiven) {
+  GeneratorSettings settings = Fast(100, 64);
+  settings.deviation = 0.02;
+  const auto generator = Generator::Create({1, 28, 28}, settings, kStream).value();
+  const ParameterArena& parameters = generator->parameters();
+  for (std::size_t i = 0; i < parameters.shapes().size(); ++i) {
+    const at::Tensor values = parameters.leaves()[i].detach();
+    const std::string& name = parameters.shapes()[i].name;
+    if (name.ends_with(".bias")) {
+      EXPECT_EQ(values.abs().max().item<double>(), 0) << name;
+    } else if (values.numel() > 1000) {
+      EXPECT_NEAR(values.std().item<double>(), 0.02, 2e-3) << name;
+      EXPECT_NEAR(values.mean().item<double>(), 0, 2e-3) << name;
+    } else if (name.starts_with("bn")) {
+      EXPECT_NEAR(values.mean().item<double>(), 1, 0.02) << name;
+    }
+  }
+}
+
 TEST(LogisticEnsemble, SharedAndOwnAnswersAgree) {
   LogisticEnsemble ensemble(5, {1, 4, 4}, 3, kStream);
   const at::Tensor images = at::randn({7, 1, 4, 4});
