@@ -9,7 +9,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 27> kCommands = {{{"plan", PlanCommand},
+  constexpr std::array<std::pair<std::string_view, Command>, 28> kCommands = {{{"plan", PlanCommand},
                                                                                {"run", RunCommand},
                                                                                {"table", TableCommand},
                                                                                {"plot", PlotCommand},

@@ -22,12 +22,12 @@ using ::testing::HasSubstr;
 constexpr PictureSet kSet{.count = 3, .channels = 1, .height = 2, .width = 2, .classes = 11};
 const std::vector<std::string> kPictures = {std::string("\0\1\2\3", 4), std::string("\4\5\6\7", 4),
                                             std::string("\xff\xfe\0\1", 4)};
-const std::vector<std::int64_t> kLabels = {10, 0, 2};
+const std::vector<std::int64_t> kWrittenLabels = {10, 0, 2};
 
 void Write(const std::string& format, const std::string& folder) {
   auto writer = MakePictureWriter(PosixEnv(), format, folder, kSet);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
-  for (std::size_t i = 0; i < kPictures.size(); ++i) ASSERT_TRUE((*writer)->Add(kPictures[i], kLabels[i]).ok());
+  for (std::size_t i = 0; i < kPictures.size(); ++i) ASSERT_TRUE((*writer)->Add(kPictures[i], kWrittenLabels[i]).ok());
   ASSERT_TRUE((*writer)->Finish().ok());
 }
 
