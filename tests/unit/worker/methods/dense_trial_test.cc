@@ -81,9 +81,10 @@ TEST_F(DenseTrial, RecordsEveryStepAndEveryRound) {
   const auto& rounds = file.curves.at("train.generator_loss");
   ASSERT_EQ(static_cast<std::int64_t>(rounds.size()), spec.steps);
   std::int64_t round = 0;
-  for (std::int64_t step = 0; step < steps; ++step)
-    if (PoolSchedule(spec).At(step).first == 0)
-      EXPECT_EQ(static_cast<std::int64_t>(rounds[static_cast<std::size_t>(round++)].first), step);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    if (PoolSchedule(spec).At(step).first != 0) continue;
+    EXPECT_EQ(static_cast<std::int64_t>(rounds[static_cast<std::size_t>(round++)].first), step);
+  }
   std::int64_t used = 0;
   for (const storage::LedgerEntry& entry : file.ledger) used += entry.used;
   EXPECT_EQ(used, spec.steps * spec.batch) << "each image is asked about once";

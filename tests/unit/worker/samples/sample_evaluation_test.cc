@@ -12,7 +12,7 @@
 namespace retort::worker::samples {
 namespace {
 
-const PictureFrame kFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+const PictureFrame kEvaluatedFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
 constexpr std::int64_t kSide = 16;
 
 // A bright quarter, by class, under noise; `bright` = 0: noise alone.
@@ -30,10 +30,10 @@ LabelledPictures MakePictures(std::int64_t count, int bright, std::uint64_t seed
 }
 
 Examples ToExamples(const LabelledPictures& pictures) {
-  return {NormalisePictures(pictures.pictures, kFrame.scale), pictures.labels};
+  return {NormalisePictures(pictures.pictures, kEvaluatedFrame.scale), pictures.labels};
 }
 
-TrialSpec MakeSpec() {
+TrialSpec MakeEvaluatedSpec() {
   TrialSpec spec;
   spec.role = Role::student;
   spec.method = "dpdfd";
@@ -42,7 +42,8 @@ TrialSpec MakeSpec() {
 }
 
 cluster::SampleEvaluation EvaluateOn(const LabelledPictures& samples, const Examples& test) {
-  const auto found = EvaluateSamples(MakeSpec(), kFrame, samples, test, 1, [](std::int64_t, std::int64_t) {});
+  const auto found =
+      EvaluateSamples(MakeEvaluatedSpec(), kEvaluatedFrame, samples, test, 1, [](std::int64_t, std::int64_t) {});
   EXPECT_TRUE(found.ok()) << found.status().message();
   return *found;
 }

@@ -15,9 +15,9 @@
 namespace retort::worker::samples {
 namespace {
 
-const PictureFrame kFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+const PictureFrame kStoredFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
 
-TrialSpec MakeSpec() {
+TrialSpec MakeStoredSpec() {
   TrialSpec spec;
   spec.role = Role::student;
   spec.method = "dpdfd";
@@ -27,13 +27,13 @@ TrialSpec MakeSpec() {
 }
 
 std::vector<storage::TensorBlob> MakeParameters(std::uint64_t seed = 1) {
-  return (*Generator::Create(kFrame.shape, 8, 4, RngStream(seed, Purpose::parameters)))
+  return (*Generator::Create(kStoredFrame.shape, 8, 4, RngStream(seed, Purpose::parameters)))
       ->parameters()
       .ToBlobs("generator/");
 }
 
 std::unique_ptr<StoredGenerator> Load(std::uint64_t seed, std::uint64_t parameters = 1) {
-  auto loaded = LoadGenerator(MakeSpec(), kFrame, MakeParameters(parameters), seed);
+  auto loaded = LoadGenerator(MakeStoredSpec(), kStoredFrame, MakeParameters(parameters), seed);
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   return std::move(loaded).value();
 }
@@ -53,29 +53,29 @@ TEST(StoredGenerator, BatchIsAFunctionOfItsPlace) {
 // As many rows as there were in training would not do: the statistics of a batch are those of its rows.
 TEST(StoredGenerator, LatentsAreThoseOfItsRows) {
   const auto generator = Load(5);
-  const auto whole = Generator::Create(kFrame.shape, 8, 4, RngStream(1, Purpose::parameters));
+  const auto whole = Generator::Create(kStoredFrame.shape, 8, 4, RngStream(1, Purpose::parameters));
   const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
   const at::Tensor latents = NormalRows(generator->batch(), 8, stream, generator->batch());
-  EXPECT_TRUE(at::equal(generator->Batch(1), ToBytes((*whole)->Forward(latents), kFrame.scale)));
+  EXPECT_TRUE(at::equal(generator->Batch(1), ToBytes((*whole)->Forward(latents), kStoredFrame.scale)));
 }
 
 TEST(StoredGenerator, MissingOrOtherParametersAreRefused) {
-  EXPECT_EQ(LoadGenerator(MakeSpec(), kFrame, {}, 0).status().code(), StatusCode::usage);
+  EXPECT_EQ(LoadGenerator(MakeStoredSpec(), kStoredFrame, {}, 0).status().code(), StatusCode::usage);
   std::vector<storage::TensorBlob> fewer = MakeParameters();
   fewer.pop_back();
-  EXPECT_EQ(LoadGenerator(MakeSpec(), kFrame, fewer, 0).status().code(), StatusCode::damage);
-  TrialSpec wider = MakeSpec();
+  EXPECT_EQ(LoadGenerator(MakeStoredSpec(), kStoredFrame, fewer, 0).status().code(), StatusCode::damage);
+  TrialSpec wider = MakeStoredSpec();
   wider.generator.width = 8;
-  EXPECT_EQ(LoadGenerator(wider, kFrame, MakeParameters(), 0).status().code(), StatusCode::damage);
+  EXPECT_EQ(LoadGenerator(wider, kStoredFrame, MakeParameters(), 0).status().code(), StatusCode::damage);
 }
 
 TEST(StoredGenerator, BytesAreNormalisedAsDataIs) {
   const at::Tensor bytes = at::arange(256, at::kByte).view({1, 1, 16, 16});
-  const at::Tensor images = NormalisePictures(bytes, kFrame.scale);
+  const at::Tensor images = NormalisePictures(bytes, kStoredFrame.scale);
   for (const std::int64_t level : {0, 1, 128, 255})
     EXPECT_EQ(images.view({-1})[level].item<float>(),
               static_cast<float>((static_cast<double>(level) / 255.0 - 0.2) / 0.4));
-  EXPECT_TRUE(at::equal(ToBytes(images, kFrame.scale), bytes));
+  EXPECT_TRUE(at::equal(ToBytes(images, kStoredFrame.scale), bytes));
 }
 
 }  // namespace
