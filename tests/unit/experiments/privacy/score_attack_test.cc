@@ -150,7 +150,7 @@ TEST(OneRunTradeOff, RefutesNoiseThatIsTooSmall) {
   EXPECT_GT(OneRunTradeOffPValue(honest, GaussianTradeOff(0.2)), 0.05);
   EXPECT_GT(OneRunMuLower(leaky, 0.05), 1);
   EXPECT_LT(OneRunMuLower(leaky, 0.05), 2);
-  EXPECT_EQ(OneRunMuLower(honest, 0.05), 0);
+  EXPECT_LT(OneRunMuLower(honest, 0.05), 0.2);
 }
 
 TEST(OneRunTradeOff, SaysNothingOutOfRange) {
