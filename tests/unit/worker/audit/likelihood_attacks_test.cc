@@ -16,11 +16,11 @@ namespace {
 // examples is the attacked network's.
 class KnownScores {
  public:
-  KnownScores(std::size_t examples, std::size_t shadows, double effect) : effect_(effect) {
+  KnownScores(std::size_t examples, std::size_t shadow_count, double effect) : effect_(effect) {
     for (std::size_t i = 0; i < examples; ++i) difficulty_.push_back(3 * normal_(engine_));
     for (std::size_t i = 0; i < examples; ++i) scores.push_back(Draw(difficulty_[i], i < examples / 2));
     for (std::size_t i = 0; i < 200; ++i) population.push_back(Draw(Population(i), false));
-    for (std::size_t shadow = 0; shadow < shadows; ++shadow) AddShadow(shadow);
+    for (std::size_t shadow = 0; shadow < shadow_count; ++shadow) AddShadow(shadow);
   }
 
   [[nodiscard]] static double Area(const Scores& result) {

@@ -116,23 +116,23 @@ TEST(ShadowData, TrainsOnOppositeHalvesAndKeepsTheRest) {
 class Remembered : public ::testing::Test {
  protected:
   Remembered() {
-    constexpr std::int64_t kAll = 2 * kExamples + kPublic, kSide = 16;
+    constexpr std::int64_t kPictures = 2 * kExamples + kPublic, kPixels = 16;
     std::ofstream images(trials_ / "data/t10k-images-idx3-ubyte", std::ios::binary);
     std::ofstream labels(trials_ / "data/t10k-labels-idx1-ubyte", std::ios::binary);
-    for (const std::int64_t value : {std::int64_t{0x803}, kAll, kSide, kSide})
+    for (const std::int64_t value : {std::int64_t{0x803}, kPictures, kPixels, kPixels})
       WriteBigEndian(images, static_cast<std::uint32_t>(value));
-    for (const std::int64_t value : {std::int64_t{0x801}, kAll})
+    for (const std::int64_t value : {std::int64_t{0x801}, kPictures})
       WriteBigEndian(labels, static_cast<std::uint32_t>(value));
     const RngStream stream(9, Purpose::split);
-    for (std::int64_t i = 0; i < kAll; ++i) {
+    for (std::int64_t i = 0; i < kPictures; ++i) {
       const RngStream lane = stream.Lane(static_cast<std::uint64_t>(i));
       labels.put(static_cast<char>(lane.Below(0, 4)));
-      for (std::uint64_t k = 1; k <= kSide * kSide; ++k) images.put(static_cast<char>(lane.Below(k, 256)));
+      for (std::uint64_t k = 1; k <= kPixels * kPixels; ++k) images.put(static_cast<char>(lane.Below(k, 256)));
     }
     images.close();
     labels.close();
-    trials_.data()->split = {3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kAll}, {}, {},
-                             {}};
+    trials_.data()->split = {
+        3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kPictures}, {}, {}, {}};
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
   }
 
