@@ -21,8 +21,17 @@ const MethodTraits* FindMethod(std::string_view name) {
   return nullptr;
 }
 
+bool NamesMethod(std::string_view names, std::string_view method) {
+  while (!names.empty()) {
+    const std::size_t end = names.find(' ');
+    if (names.substr(0, end) == method) return true;
+    names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
+  }
+  return false;
+}
+
 std::vector<std::string> ListReadings(const MethodTraits& method) {
-  constexpr std::array<std::string_view, 4> kNames = {"working", "printed", "row-averaged", "sound"};
+  constexpr std::array<std::string_view, 5> kNames = {"working", "printed", "row-averaged", "sound", "stated"};
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if ((method.readings >> i & 1U) != 0) names.emplace_back(kNames[i]);
@@ -58,6 +67,11 @@ bool IsTaughtByVotes(const TrialSpec& spec) {
 bool AsksNoTeacher(const TrialSpec& spec) {
   const bool asks = spec.rona.hint_epochs > 0 || (spec.rounds > 0 && spec.rona.distill_epochs > 0);
   return FindReleaseKind(FindKind(spec)) == ReleaseKind::losses && !asks;
+}
+
+bool FollowsAlgorithm(const TrialSpec& spec) {
+  const bool rona = FindKind(spec) == TrialKind::query_student;
+  return rona && (spec.reading == Reading::printed || spec.reading == Reading::stated);
 }
 
 bool ShardsDependOnExamples(const TrialSpec& ensemble) {

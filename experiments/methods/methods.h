@@ -218,11 +218,33 @@ inline constexpr KindMask kSleep = MakeMask(TrialKind::sleeper);
 
 namespace readings {
 inline constexpr ReadingMask kWorking = MakeMask(Reading::working), kPrinted = MakeMask(Reading::printed),
-                             kRowAveraged = MakeMask(Reading::row_averaged), kSound = MakeMask(Reading::sound);
-inline constexpr ReadingMask kWithoutRows = kWorking | kPrinted | kSound,
-                             kWithoutSound = kWorking | kPrinted | kRowAveraged,
-                             kEvery = kWorking | kPrinted | kRowAveraged | kSound;
+                             kRowAveraged = MakeMask(Reading::row_averaged), kSound = MakeMask(Reading::sound),
+                             kStated = MakeMask(Reading::stated);
+inline constexpr ReadingMask kEvery = kWorking | kPrinted | kRowAveraged | kSound | kStated,
+                             kWithoutRows = kEvery & ~kRowAveraged, kWithoutSound = kEvery & ~kSound;
 }  // namespace readings
+
+// How a reading draws the noise on what a batch releases. Planned events, the mechanisms and the audits follow from it.
+enum class NoiseForm : std::uint8_t {
+  none,               // the reading draws none
+  shared,             // once, on what the rows of a batch sum to
+  by_row,             // once a row
+  by_row_over_batch,  // once a row, of a batch-th of the deviation
+};
+[[nodiscard]] constexpr NoiseForm FindNoiseForm(Reading reading) {
+  switch (reading) {
+    case Reading::printed:
+      return NoiseForm::shared;
+    case Reading::row_averaged:
+      return NoiseForm::by_row;
+    case Reading::working:
+    case Reading::stated:
+      return NoiseForm::by_row_over_batch;
+    case Reading::sound:
+      break;
+  }
+  return NoiseForm::none;
+}
 
 namespace sources {
 inline constexpr SourceMask kGenerated = MakeMask(QuerySource::generator),
@@ -280,6 +302,8 @@ inline constexpr std::array kMethodTraits = {
 [[nodiscard]] constexpr std::span<const MethodTraits> Methods() { return kMethodTraits; }
 // Null when there is none of that name.
 [[nodiscard]] const MethodTraits* FindMethod(std::string_view name);
+// Whether a method stands in a list of names with spaces between.
+[[nodiscard]] bool NamesMethod(std::string_view names, std::string_view method);
 // Names of the readings that it has, in the order of the enumeration.
 [[nodiscard]] std::vector<std::string> ListReadings(const MethodTraits& method);
 
@@ -292,6 +316,9 @@ inline constexpr std::array kMethodTraits = {
 [[nodiscard]] bool IsTaughtByVotes(const TrialSpec& spec);
 // Whether a student of rona learns from public examples alone: RONA's Base, which puts no question to a teacher.
 [[nodiscard]] bool AsksNoTeacher(const TrialSpec& spec);
+// Whether a student of rona goes by Algorithm 1 of the paper in place of its authors' code: each round learns by itself
+// first, and there is no warm start.
+[[nodiscard]] bool FollowsAlgorithm(const TrialSpec& spec);
 // Whether one private example decides to which members of an ensemble others go: by its label, with a Dirichlet
 // partition or sensitive classes, which move into the private split; or by whether it can be read, where others then
 // move up.

@@ -14,6 +14,12 @@ std::int64_t Index(E choice) {
   return static_cast<std::int64_t>(choice);
 }
 
+constexpr std::string_view kGradientsOfDpsd = "dpsd-data dpsd-t dpsd-kd",
+                           kOfDpsd = "dpsd-data dpsd-t dpsd-kd dpsd-label",
+                           kOfDpsdAndClients = "dpsd-data dpsd-t dpsd-kd dpsd-label feddpsd",
+                           kWithStatedRate =
+                               "dpdfd dpdfd-ensemble dpdfd-direct dpsd-data dpsd-t dpsd-kd dpsd-label feddpsd";
+
 }  // namespace
 
 std::span<const PresetRow> PresetRows() {
@@ -93,6 +99,34 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kResponse, "pretrain_steps", std::int64_t{300}, "dp-dfd"},
       PresetRow{kResponse, "bn_statistics", 10.0, "dp-dfd"},
       PresetRow{kResponse, "activation_norm", 0.0, "dp-dfd"},
+      // What the texts state, each with its place in stated_settings.cc; what they leave open is as in the other
+      // readings
+      PresetRow{kGradient, "information_entropy", 1.0, {}, Reading::stated},
+      PresetRow{kGradient, "activation_norm", 1.0, {}, Reading::stated},
+      PresetRow{kGradient, "student_steps", std::int64_t{1}, {}, Reading::stated},
+      PresetRow{kGradient, "student_batch", std::int64_t{256}, {}, Reading::stated},
+      PresetRow{kGradient, "replay", std::int64_t{0}, {}, Reading::stated},
+      PresetRow{kGradient, "replay_fraction", 0.0, {}, Reading::stated},
+      PresetRow{kGradient, "generator_steps", std::int64_t{1}, {}, Reading::stated},
+      PresetRow{kGradient, "kappa_end", 0.25, "dpdfd dpdfd-ensemble dpdfd-direct feddpsd", Reading::stated},
+      PresetRow{kGradient | kResponse, "lr_end", 1.0, kWithStatedRate, Reading::stated},
+      PresetRow{kGradient, "loss", Index(DistillationLoss::ce_hard), "dpdfd-direct", Reading::stated},
+      PresetRow{kGradient, "sigma", 100.0, "feddpsd", Reading::stated},
+      PresetRow{kGradient, "gamma", 0.1, kGradientsOfDpsd, Reading::stated},
+      PresetRow{kGradient | kResponse, "latent_lr", 0.01, kOfDpsd, Reading::stated},
+      PresetRow{kGradient | kResponse, "steps", std::int64_t{200}, kOfDpsdAndClients, Reading::stated},
+      PresetRow{kGradient | kResponse, "lr", 0.1, kOfDpsdAndClients, Reading::stated},
+      PresetRow{kGradient | kResponse, "generator_lr", 0.01, kOfDpsdAndClients, Reading::stated},
+      PresetRow{kResponse, "information_entropy", 1.0, "dpsd-label feddpsd", Reading::stated},
+      PresetRow{kResponse, "activation_norm", 1.0, "dpsd-label feddpsd", Reading::stated},
+      PresetRow{kResponse, "student_steps", std::int64_t{1}, "dpsd-label feddpsd", Reading::stated},
+      PresetRow{kResponse, "student_batch", std::int64_t{256}, "dpsd-label feddpsd", Reading::stated},
+      PresetRow{kResponse, "replay", std::int64_t{0}, "dpsd-label feddpsd", Reading::stated},
+      PresetRow{kResponse, "replay_fraction", 0.0, "dpsd-label feddpsd", Reading::stated},
+      PresetRow{kGradient | kResponse, "latent", std::int64_t{256}, "feddpsd", Reading::stated},
+      PresetRow{kGradient | kResponse, "generator_width", std::int64_t{128}, "feddpsd", Reading::stated},
+      PresetRow{kResponse, "generator_steps", std::int64_t{1}, "dpsd-label feddpsd", Reading::stated},
+      PresetRow{kQuery, "warm_epochs", std::int64_t{0}, {}, Reading::stated},
       // RONA, as its authors' README sets it
       PresetRow{kQuery, "batch", std::int64_t{512}},
       PresetRow{kQuery, "student_batch", std::int64_t{128}},
@@ -151,8 +185,8 @@ void ApplyPreset(TrialSpec& spec, TrialKind kind) {
   fresh.seed = spec.seed;
   for (const PresetRow& row : PresetRows()) {
     if ((row.kinds & MakeMask(kind)) == 0) continue;
-    if (!row.method.empty() && row.method != spec.method) continue;
-    if (row.reading && *row.reading != spec.reading) continue;
+    if (!row.methods.empty() && !NamesMethod(row.methods, spec.method)) continue;
+    if (!row.readings.Holds(spec.reading)) continue;
     const SpecKey* key = nullptr;
     for (const SpecKey& candidate : SpecKeys()) {
       if (candidate.name == row.key) key = &candidate;

@@ -1,7 +1,6 @@
 // What a trial starts from before [trial] says anything.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -11,12 +10,21 @@
 
 namespace retort {
 
+// One reading, or a mask of several; none named = all.
+struct ReadingSet {
+  ReadingMask mask = 0;
+  constexpr ReadingSet() = default;
+  constexpr ReadingSet(Reading reading) : mask(MakeMask(reading)) {}
+  constexpr ReadingSet(ReadingMask readings) : mask(readings) {}
+  [[nodiscard]] constexpr bool Holds(Reading reading) const { return mask == 0 || (mask & MakeMask(reading)) != 0; }
+};
+
 struct PresetRow {
   KindMask kinds = 0;
   std::string_view key;  // canonical name
   KeyValue value;
-  std::string_view method = {};                   // of these kinds only this method's; empty = all
-  std::optional<Reading> reading = std::nullopt;  // and this reading's; nothing = all
+  std::string_view methods = {};  // of these kinds only these methods', names with spaces between; empty = all
+  ReadingSet readings = {};       // and these readings'
 };
 [[nodiscard]] std::span<const PresetRow> PresetRows();
 

@@ -185,7 +185,7 @@ constexpr auto kMethods = [] {
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kMethodTraits[i].name;
   return names;
 }();
-constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
+constexpr std::array<std::string_view, 5> kReadings = {"working", "printed", "row-averaged", "sound", "stated"};
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
 constexpr std::array<std::string_view, 5> kSources = {"generator", "public", "private", "procedural", "public-mixes"};
 constexpr std::array<std::string_view, 2> kPictures = {"writing", "natural"};
@@ -425,6 +425,10 @@ constexpr SpecKey kKeys[] = {
                                             "size of the step injected at the logits (gamma times C), at the start"),
     Row<&S::distill, &DistillValues::kappa_end>("kappa_end", kWeight, kGradient,
                                                 "the same at the end, reached linearly"),
+    Quiet(Row<&S::distill, &DistillValues::gamma>(
+        "gamma", kWeight, kGradient,
+        "factor on the noised gradient that the student's prediction loses, throughout; 0 = kappa over norm_bound, "
+        "which falls to kappa_end over it")),
     Row<&S::distill, &DistillValues::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled,
                                              "batches that the transfer set keeps; of dense, whose student passes "
                                              "over all of them in every round, at least one"),

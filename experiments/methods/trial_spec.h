@@ -17,7 +17,7 @@
 namespace retort {
 
 enum class Role : std::uint8_t { teacher, student };
-enum class Reading : std::uint8_t { working, printed, row_averaged, sound };
+enum class Reading : std::uint8_t { working, printed, row_averaged, sound, stated };
 enum class NoiseMode : std::uint8_t { secure, seeded };
 enum class QuerySource : std::uint8_t { generator, public_split, private_split, procedural, public_mixes };
 inline constexpr std::size_t kQuerySources = 5;
@@ -133,6 +133,7 @@ struct DistillValues {
   double temperature = 1;
   double kappa = 0.25;              // gamma * C, the size of the injected step, at the start
   double kappa_end = 0.01;          // reached linearly at the last step
+  double gamma = 0;                 // of y = p - gamma g~, throughout; 0 = kappa / norm_bound
   std::int64_t replay = 40;         // batches the transfer set keeps
   std::int64_t student_steps = 16;  // per release step
   std::int64_t student_batch = 64;

@@ -22,16 +22,17 @@ PrivacyEvent GradientEvent(const TrialSpec& spec) {
   PrivacyEvent event;
   event.kind = MechanismKind::gaussian_gradient;
   event.rows_per_batch = spec.batch;
-  event.unit = spec.reading == Reading::printed ? EventUnit::batch : EventUnit::row;
-  event.count = spec.reading == Reading::printed ? spec.steps : spec.steps * spec.batch;
+  const NoiseForm form = FindNoiseForm(spec.reading);
+  event.unit = form == NoiseForm::shared ? EventUnit::batch : EventUnit::row;
+  event.count = form == NoiseForm::shared ? spec.steps : spec.steps * spec.batch;
   event.sensitivity = 2 * spec.release.norm_bound;
   event.noise_std = spec.release.sigma * spec.release.norm_bound;
-  if (spec.reading == Reading::working) event.noise_std /= static_cast<double>(spec.batch);
+  if (form == NoiseForm::by_row_over_batch) event.noise_std /= static_cast<double>(spec.batch);
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.frobenius = spec.release.normalization == Normalization::frobenius;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   // DPSD's equation 3 draws for every row inside the sum that all rows share.
-  const bool inside = spec.reading == Reading::printed && spec.method.starts_with("dpsd-");
+  const bool inside = form == NoiseForm::shared && spec.method.starts_with("dpsd-");
   if (inside) event.noise_std *= std::sqrt(static_cast<double>(spec.batch));
   if (!spec.release.detach) event.voids.emplace_back(kVoidTeacherJacobian);
   event.granularity = ComputeLatticeStep(spec.release.norm_bound, event.noise_std);
@@ -168,7 +169,7 @@ std::int64_t QueriesOfAnEpoch(const TrialSpec& spec) {
 
 // Algorithm 2 draws once a batch, the authors' code once a row.
 PrivacyEvent LossEvent(const TrialSpec& spec) {
-  const bool by_row = spec.reading != Reading::printed;
+  const bool by_row = FindNoiseForm(spec.reading) != NoiseForm::shared;
   const std::int64_t rows = QueriesOfAnEpoch(spec), batches = (rows + spec.batch - 1) / spec.batch;
   PrivacyEvent event;
   event.kind = MechanismKind::loss_noise;

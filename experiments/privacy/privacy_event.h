@@ -8,7 +8,7 @@
 // whole block.
 //
 //   mechanism, reading          kind                 unit   count   sensitivity  noise_std  rows_per_batch
-//   dpdfd working               gaussian_gradient    row    k*B     2C           sigma*C/B  B
+//   dpdfd working, stated       gaussian_gradient    row    k*B     2C           sigma*C/B  B
 //   dpdfd row-averaged          gaussian_gradient    row    k*B     2C           sigma*C    B
 //   dpdfd printed (Alg. 1)      gaussian_gradient    batch  k       2C           sigma*C    B
 //   sound, ensemble votes       noisy_votes          vote   queries sqrt(2)*G    s*G        1

@@ -110,12 +110,17 @@ TrialSpec ReadingOnly(Reading reading) {
   return spec;
 }
 
-// Of a preset's row: " (method, reading)", those of the two that it names.
+// Of a preset's row: " (methods, readings)", those of the two that it names.
 std::string Restriction(const PresetRow& row) {
-  if (row.method.empty() && !row.reading) return {};
-  const std::string reading = row.reading ? KeyText(ReadingOnly(*row.reading), "reading") : "";
-  const std::string comma = row.method.empty() || reading.empty() ? "" : ", ";
-  return " (" + std::string(row.method) + comma + reading + ")";
+  if (row.methods.empty() && row.readings.mask == 0) return {};
+  std::string readings;
+  for (std::size_t i = 0; row.readings.mask >> i != 0; ++i) {
+    const auto reading = static_cast<Reading>(i);
+    if ((row.readings.mask & MakeMask(reading)) == 0) continue;
+    readings += (readings.empty() ? "" : " ") + KeyText(ReadingOnly(reading), "reading");
+  }
+  const std::string comma = row.methods.empty() || readings.empty() ? "" : ", ";
+  return " (" + std::string(row.methods) + comma + readings + ")";
 }
 
 std::string PresetTable() {

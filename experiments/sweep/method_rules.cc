@@ -196,8 +196,9 @@ bool GivesHints(const TeacherDefinition& teacher) {
 void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (FindKind(spec) != TrialKind::query_student) return;
-  if (spec.reading == Reading::printed && errors.FindOwn("warm_epochs") != nullptr)
-    errors.Add({"warm_epochs"}, "the reading \"printed\" of rona begins with its first round: remove warm_epochs");
+  if (FollowsAlgorithm(spec) && errors.FindOwn("warm_epochs") != nullptr)
+    errors.Add({"warm_epochs"}, "the reading \"" + KeyText(spec, "reading") +
+                                    "\" of rona begins with its first round: remove warm_epochs");
   if (spec.rona.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
     errors.Add({"hint_epochs", "teacher", "method"},
                "hints are what a layer in the middle of a teacher's network says, and \"" + trial.teacher->name +

@@ -21,6 +21,8 @@ std::string ReadingName(const TrialSpec& spec) {
       return "row-averaged";
     case Reading::sound:
       return "sound";
+    case Reading::stated:
+      return "stated";
   }
   return "";
 }

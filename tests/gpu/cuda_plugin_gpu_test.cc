@@ -68,7 +68,7 @@ TEST(CudaPlugin, FusedKernelHasTheSameBitsAsOnTheCpu) {
 // Answers that lie on the device are noised there: what leaves has the bits of the CPU's noise.
 TEST(CudaPlugin, ReleaseOfAnswersOnTheDeviceHasTheNoiseOfTheCpu) {
   const at::Tensor logits = at::sin(at::arange(64 * 10, at::kFloat)).reshape({64, 10});
-  for (const Reading reading : {Reading::working, Reading::row_averaged, Reading::printed}) {
+  for (const Reading reading : {Reading::working, Reading::stated, Reading::row_averaged, Reading::printed}) {
     const auto release = [&](const at::TensorOptions& where, noise::NoiseKernels* kernels) {
       release::GradientSettings settings;
       settings.reading = reading;

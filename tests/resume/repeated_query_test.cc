@@ -157,7 +157,7 @@ void ExpectOneAnswer(const TrialSpec& spec, const TinyTrials& tiny, const std::s
 
 TEST(RepeatedGradientQuery, IsAnsweredOnceByOneTeacher) {
   const TinyTrials tiny;
-  for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+  for (const Reading reading : {Reading::working, Reading::stated, Reading::printed, Reading::row_averaged}) {
     TrialSpec spec = tiny.Student(reading);
     EXPECT_NO_FATAL_FAILURE(ExpectOneAnswer(spec, tiny, "plain", "dpsgd"));
     spec.release.normalization = Normalization::clip;

@@ -50,6 +50,10 @@ TEST(StepAudit, WorkingGradientLeaksNoMoreThanClaimed) {
   ExpectTightAndTrue(Audit(GradientSpec(Reading::working), 4, 100'000));
 }
 
+TEST(StepAudit, StatedGradientLeaksNoMoreThanClaimed) {
+  ExpectTightAndTrue(Audit(GradientSpec(Reading::stated), 2, 100'000));
+}
+
 TEST(StepAudit, RowAveragedGradientLeaksNoMoreThanClaimed) {
   ExpectTightAndTrue(Audit(GradientSpec(Reading::row_averaged), 2, 100'000));
 }
@@ -123,7 +127,7 @@ privacy::AuditFinding AuditHalved(const TrialSpec& spec, double mu) {
 }
 
 TEST(StepAudit, HalvedNoiseSetsOffTheAlarm) {
-  for (const Reading reading : {Reading::working, Reading::row_averaged}) {
+  for (const Reading reading : {Reading::working, Reading::stated, Reading::row_averaged}) {
     const privacy::AuditFinding finding = AuditHalved(GradientSpec(reading), 2);
     EXPECT_GT(*finding.mu_lower, 1.5 * *finding.mu_proven);
     EXPECT_NE(privacy::FindContradiction(finding).find("the claim says mu <= 2"), std::string::npos);

@@ -55,6 +55,7 @@ std::unique_ptr<Mechanism> PrintedRona(noise::NoiseKey key) {
 
 std::vector<Case> Cases() {
   return {{"Working", Gradient(Reading::working)},
+          {"Stated", Gradient(Reading::stated)},
           {"RowAveraged", Gradient(Reading::row_averaged)},
           {"Printed", Gradient(Reading::printed)},
           {"Frobenius", Gradient(Reading::working, Normalization::frobenius)},

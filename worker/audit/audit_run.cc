@@ -42,7 +42,8 @@ Result<AuditFinding> AuditOwnStep(const AuditedTrial& trial) {
   const std::int64_t classes = trial.inputs.data.classes;
   StepAuditSettings settings{trial.order.samples > 0 ? trial.order.samples : kSamples, spec.privacy.delta,
                              trial.order.confidence};
-  const bool shared = spec.reading == Reading::printed || spec.release.normalization == Normalization::frobenius;
+  const bool shared =
+      FindNoiseForm(spec.reading) == NoiseForm::shared || spec.release.normalization == Normalization::frobenius;
   switch (FindKind(spec)) {
     case TrialKind::dpsgd_teacher:
     case TrialKind::dpsgd_student:

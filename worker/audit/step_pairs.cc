@@ -86,14 +86,14 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
     return step;
   }
   const bool frobenius = spec.release.normalization == Normalization::frobenius;
-  const bool shared = spec.reading == Reading::printed;
+  const NoiseForm form = FindNoiseForm(spec.reading);
+  const bool shared = form == NoiseForm::shared;
   const std::int64_t rows = frobenius || shared ? kSharedRows : kRows;
   step.spec.batch = rows;
   step.pair = MakeOppositeLabelPair(rows, classes, frobenius || shared ? rows : 1);
-  // mu of one sample at sigma 1; see contracts of calibration: d is sigma C, in the working reading sigma C /
-  // B.
+  // mu of one sample at sigma 1; see contracts of calibration: d is sigma C, by row over the batch sigma C / B.
   const auto batch = static_cast<double>(rows);
-  double at_one = 2 * (spec.reading == Reading::working ? batch : 1);
+  double at_one = 2 * (form == NoiseForm::by_row_over_batch ? batch : 1);
   if (shared) at_one *= frobenius ? std::sqrt(batch) : batch;
   if (shared && spec.method.starts_with("dpsd-")) at_one /= std::sqrt(batch);  // a draw for every row
   step.spec.release.sigma = at_one / mu;

@@ -144,8 +144,7 @@ class DataFreeDistillation final : public StudentMethod {
       RETORT_ASSIGN_OR_RETURN(undetached,
                               mechanism_->GraphOf(release::Oracle::AskUndetached(*teacher_, {asked.own, logits, at})));
     }
-    const double gamma =
-        LinearBetween(step, spec_.steps, spec_.distill.kappa, spec_.distill.kappa_end) / spec_.release.norm_bound;
+    const double gamma = ComputeGamma(step);
     const at::Tensor targets = ComputeTargets(logits, released.detach(), gamma);
     std::vector<double> losses = {0, 0};
     RETORT_ASSIGN_OR_RETURN(losses[0], TeachBatch(step, asked.images, targets));
@@ -177,6 +176,13 @@ class DataFreeDistillation final : public StudentMethod {
  private:
   double Decay(std::int64_t step) const {
     return HoldThenLinear(step, spec_.steps, spec_.optimization.lr_hold, spec_.optimization.lr_end);
+  }
+
+  // Of y = p - gamma g~.
+  double ComputeGamma(std::int64_t step) const {
+    const DistillValues& distill = spec_.distill;
+    if (distill.gamma > 0) return distill.gamma;
+    return LinearBetween(step, spec_.steps, distill.kappa, distill.kappa_end) / spec_.release.norm_bound;
   }
 
   Result<Asked> Ask(std::int64_t step) {

@@ -244,7 +244,7 @@ class Rona final : public Method {
   Result<at::Tensor> DistillationQueries(const RonaStep& at) {
     if (schedule_.VotesUntil(1) > 0) return Shuffled(at::tensor(teacher_->Asked(), at::kLong), at.epoch);
     RETORT_ASSIGN_OR_RETURN(at::Tensor chosen, Selected(at, {}));
-    return spec_.reading == Reading::printed ? Shuffled(chosen, at.epoch) : chosen;
+    return FollowsAlgorithm(spec_) ? Shuffled(chosen, at.epoch) : chosen;
   }
 
   // The same on every member, whatever its last bits.
@@ -314,7 +314,7 @@ RonaVolume MakeVolume(const MethodInputs& inputs) {
   volume.student_batch = spec.distill.student_batch;
   volume.auxiliary_epochs = NeedsAuxiliary(spec) ? spec.rona.auxiliary_epochs : 0;
   volume.hint_epochs = spec.rona.hint_epochs;
-  volume.printed = spec.reading == Reading::printed;
+  volume.printed = FollowsAlgorithm(spec);
   volume.warm_epochs = volume.printed ? 0 : spec.rona.warm_epochs;  // Algorithm 1 has none
   volume.rounds = spec.rounds;
   volume.distill_epochs = spec.rona.distill_epochs;

@@ -294,7 +294,7 @@ release::LossSettings MakeLossSettings(const TrialSpec& spec, std::int64_t class
           .temperature = spec.distill.temperature,
           .batch = spec.batch,
           .classes = classes,
-          .unit = spec.reading == Reading::printed ? release::LossUnit::batch : release::LossUnit::row};
+          .unit = FindNoiseForm(spec.reading) == NoiseForm::shared ? release::LossUnit::batch : release::LossUnit::row};
 }
 
 }  // namespace

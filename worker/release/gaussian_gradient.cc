@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "experiments/methods/methods.h"
+
 namespace retort::worker::release {
 namespace {
 
@@ -17,8 +19,9 @@ namespace {
 double ComputeNoiseStd(const GradientSettings& settings) {
   const auto batch = static_cast<double>(settings.batch);
   double noise_std = settings.sigma * settings.norm_bound;
-  if (settings.reading == Reading::working) noise_std /= batch;
-  if (settings.reading == Reading::printed && settings.noise_by_row) noise_std *= std::sqrt(batch);
+  const NoiseForm form = FindNoiseForm(settings.reading);
+  if (form == NoiseForm::by_row_over_batch) noise_std /= batch;
+  if (form == NoiseForm::shared && settings.noise_by_row) noise_std *= std::sqrt(batch);
   return noise_std;
 }
 
@@ -30,7 +33,7 @@ GaussianGradient::GaussianGradient(const GradientSettings& settings, const Latti
 
 Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const GradientSettings& settings,
                                                                    noise::NoiseKey key, noise::NoiseKernels* kernels) {
-  if (settings.reading == Reading::sound) {
+  if (FindNoiseForm(settings.reading) == NoiseForm::none) {
     return UsageError("Noise on gradients has no sound reading; use noisy votes or a private teacher.");
   }
   if (!(settings.norm_bound > 0) || !(settings.sigma > 0) || !(settings.floor >= 0) || !(settings.temperature > 0) ||
@@ -45,7 +48,7 @@ Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const Gradien
 
 privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
   privacy::PrivacyEvent event;
-  const bool shared = settings_.reading == Reading::printed;
+  const bool shared = FindNoiseForm(settings_.reading) == NoiseForm::shared;
   event.kind = privacy::MechanismKind::gaussian_gradient;
   event.unit = shared ? privacy::EventUnit::batch : privacy::EventUnit::row;
   event.count = shared ? 1 : rows;
@@ -67,17 +70,19 @@ at::Tensor GaussianGradient::Bounded(const Answers& answers) const {
   return ComputeBoundedGradient(settings_, answers.query_.student_logits, answers.logits_);
 }
 
-// `noise`: [1, classes] for printed, else as `bounded`.
+// `noise`: [1, classes] where the rows share it, else as `bounded`.
 at::Tensor GaussianGradient::AsReading(const at::Tensor& bounded, const at::Tensor& noise) const {
   const auto batch = static_cast<double>(settings_.batch);
-  switch (settings_.reading) {
-    case Reading::printed:
+  switch (FindNoiseForm(settings_.reading)) {
+    case NoiseForm::shared:
       return ((bounded.sum(0, true) + noise) / batch).expand_as(bounded).contiguous();
-    case Reading::row_averaged:
+    case NoiseForm::by_row:
       return (bounded + noise) / batch;
-    default:
-      return bounded + noise;
+    case NoiseForm::by_row_over_batch:
+    case NoiseForm::none:
+      break;
   }
+  return bounded + noise;
 }
 
 Result<at::Tensor> GaussianGradient::GraphOf(const Answers& answers) const {
@@ -101,7 +106,7 @@ Status GaussianGradient::Check(const Answers& answers) const {
   return {};
 }
 
-// The working reading by row, in one pass over the rows.
+// Noise by row that is not averaged, on rows of norm C: in one pass over them.
 Result<at::Tensor> GaussianGradient::NormalisedRows(const Answers& answers, noise::StreamId stream) {
   const at::NoGradGuard no_grad;
   const at::Tensor gradient =
@@ -122,7 +127,8 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
   last_step_ = query.step;
 
   const noise::StreamId stream{static_cast<std::uint64_t>(query.step), noise::Purpose::gradient};
-  const bool rows = settings_.reading == Reading::working && settings_.normalization == Normalization::row;
+  const bool rows =
+      FindNoiseForm(settings_.reading) == NoiseForm::by_row_over_batch && settings_.normalization == Normalization::row;
   if (rows && settings_.detach) {
     RETORT_ASSIGN_OR_RETURN(at::Tensor values, NormalisedRows(answers, stream));
     return Released{std::move(values)};

@@ -20,7 +20,8 @@ struct GradientSettings : GradientRule {
 
 // With g_i the distillation gradient at row i's student logits and N a fresh standard normal vector of
 // all classes:
-//   working       g~_i = C g^_i + (sigma C / B) N_i
+//   working, stated
+//                 g~_i = C g^_i + (sigma C / B) N_i
 //   row-averaged  g~_i = (C g^_i + sigma C N_i) / B
 //   printed       g~   = (sum_i C g^_i + sigma C N) / B, the same vector for every row; with noise_by_row
 //                        (sum_i (C g^_i + sigma C N_i)) / B, drawn as one vector of deviation sqrt(B) sigma C

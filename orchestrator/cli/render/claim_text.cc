@@ -139,19 +139,13 @@ std::string AdjacencyLegend(Adjacency adjacency) {
   return "";
 }
 
-std::string WorkingStatement(const std::vector<Claim>& claims) {
+std::string WorkingStatement(const std::string& reading, const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     if (claim.adjacency != Adjacency::teacher || claim.status == ClaimStatus::paper_formula) continue;
-    if (Unbounded(claim))
-      return "working: the reading under which the published accuracy is within reach. No finite ε holds for "
-             "its teacher "
-             "here.";
-    return fmt::format(
-        "working: the reading under which the published accuracy is within reach. Its honest ε is {} "
-        "(teacher, {}, "
-        "δ = {}){}; the formula's ε marked † is not a guarantee.",
-        EpsilonText(claim.epsilon), NeighbourName(claim.neighbour), ShortNumber(claim.delta),
-        claim.epsilon > kNoProtection ? ", far beyond what protects anyone" : "");
+    if (Unbounded(claim)) return reading + ": no finite ε holds for its teacher here.";
+    return fmt::format("{}: its honest ε is {} (teacher, {}, δ = {}){}; the formula's ε marked † is not a guarantee.",
+                       reading, EpsilonText(claim.epsilon), NeighbourName(claim.neighbour), ShortNumber(claim.delta),
+                       claim.epsilon > kNoProtection ? ", far beyond what protects anyone" : "");
   }
   return "";
 }

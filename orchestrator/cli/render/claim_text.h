@@ -43,6 +43,6 @@ struct ClaimCells {
 [[nodiscard]] std::string AdjacencyLegend(privacy::Adjacency adjacency);
 
 // For the working reading: its honest epsilon of the teacher, in words; empty when the claims hold none.
-[[nodiscard]] std::string WorkingStatement(const std::vector<privacy::Claim>& claims);
+[[nodiscard]] std::string WorkingStatement(const std::string& reading, const std::vector<privacy::Claim>& claims);
 
 }  // namespace retort::orchestrator::cli

@@ -72,6 +72,19 @@ ordered_json KeysAndValues(const std::vector<std::string>& keys, const std::vect
   return object;
 }
 
+ordered_json DifferencesJson(const std::vector<Difference>& differences) {
+  ordered_json json = ordered_json::array();
+  for (const Difference& one : differences)
+    json.push_back({{"key", one.key}, {"here", one.here}, {"text", one.text}, {"place", one.place}});
+  return json;
+}
+
+ordered_json ChosenJson(const std::vector<Chosen>& chosen) {
+  ordered_json json = ordered_json::array();
+  for (const Chosen& one : chosen) json.push_back({{"key", one.key}, {"here", one.here}, {"reason", one.reason}});
+  return json;
+}
+
 ordered_json TrialJson(const TrialView& trial) {
   ordered_json json = SummaryJson(trial);
   json["spec"] = ordered_json::parse(EncodeTrialSpec(trial.spec), nullptr, false);

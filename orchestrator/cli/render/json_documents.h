@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/methods/stated_settings.h"
 #include "experiments/privacy/claim.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/results_view.h"
@@ -36,6 +37,9 @@ inline constexpr int kSchemaVersion = 1;
 
 // {"trial","name","state","attempts","failure","metrics","row_digest","spec"}; `detail` when there is one.
 [[nodiscard]] nlohmann::ordered_json TrialJson(const TrialView& trial);
+// [{key, here, text, place}] and [{key, here, reason}]: settings that are not the paper's, or not in it.
+[[nodiscard]] nlohmann::ordered_json DifferencesJson(const std::vector<Difference>& differences);
+[[nodiscard]] nlohmann::ordered_json ChosenJson(const std::vector<Chosen>& chosen);
 // The same as text on one line, with further members: the names and texts of JSON values.
 [[nodiscard]] std::string TrialText(const TrialView& trial,
                                     const std::vector<std::pair<std::string, std::string>>& further = {});

@@ -9,6 +9,7 @@
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
 #include "experiments/methods/spec_codec.h"
+#include "experiments/methods/stated_settings.h"
 #include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/claim_text.h"
 #include "orchestrator/cli/render/json_documents.h"
@@ -252,7 +253,9 @@ std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, Plan
                     {"runs", trial.runs ? "true" : "false"},
                     {"reason", ordered_json(FindReason(trial)).dump()},
                     {"estimate", EstimateJson(EstimateTrial(report, trial)).dump()},
-                    {"claims", ClaimsText(claims.Of(*trial.spec, trial.teacher))}});
+                    {"claims", ClaimsText(claims.Of(*trial.spec, trial.teacher))},
+                    {"differs", DifferencesJson(ListDifferences(*trial.spec)).dump()},
+                    {"chosen", ChosenJson(ListChosen(*trial.spec)).dump()}});
 }
 
 }  // namespace

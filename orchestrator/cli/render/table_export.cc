@@ -17,6 +17,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/table_text.h"
 #include "orchestrator/cli/render/version.h"
+#include "orchestrator/results/tables/settings_notes.h"
 #include "orchestrator/results/tables/table_lines.h"
 
 namespace retort::orchestrator::cli {
@@ -370,6 +371,7 @@ std::vector<std::string> MarkFields(const TableEntry& entry) {
   std::string notes;
   for (const std::string& note : *entry.notes) notes += (notes.empty() ? "" : " | ") + note;
   fields.push_back(std::move(notes));
+  fields.push_back(FormatDifferences(entry.differs));
   return fields;
 }
 
@@ -404,7 +406,8 @@ std::string TableAsCsv(const ResultTable& table) {
                            "best_published",
                            "smoke",
                            "published_setting",
-                           "notes"})
+                           "notes",
+                           "differs"})
     header.emplace_back(name);
   std::string out;
   AppendLine(header, out);
@@ -486,6 +489,7 @@ ordered_json CellJson(const TableCell& cell, const ResultTable& table) {
   json["failed"] = cell.failed;
   json["claims"] = ClaimsJson(cell.claims);
   json["trials"] = IdsJson(cell.trials);
+  json["differs"] = DifferencesJson(cell.differs);
   AddMarks(cell, table.smoke, json);
   json["best"] = cell.best;
   json["best_published"] = cell.best_published;

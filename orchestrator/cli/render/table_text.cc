@@ -109,7 +109,7 @@ bool HasFormula(const ResultTable& table) {
 void AddWorkingStatements(const ResultTable& table, std::vector<std::string>& legend) {
   std::set<std::string> said;
   for (const TableCell& cell : table.cells) {
-    std::string statement = cell.working ? WorkingStatement(cell.claims) : "";
+    std::string statement = cell.working.empty() ? "" : WorkingStatement(cell.working, cell.claims);
     if (!statement.empty() && said.insert(statement).second) legend.push_back(std::move(statement));
   }
 }
@@ -171,6 +171,7 @@ std::vector<std::string> MakeLegend(const ResultTable& table) {
     for (const privacy::Claim& claim : *claims)
       if (seen.insert(claim.adjacency).second) legend.push_back(AdjacencyLegend(claim.adjacency) + ".");
   AddWorkingStatements(table, legend);
+  legend.insert(legend.end(), table.settings.begin(), table.settings.end());
   if (!seen.empty())
     legend.emplace_back(
         "Each ε is of one trial (the worst of its seeds). `status` shows what all trials together cost a data set.");

@@ -15,9 +15,11 @@
 #include "experiments/base/number_text.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
+#include "experiments/methods/spec_keys.h"
 #include "experiments/privacy/statement.h"
 #include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/tables/published_join.h"
+#include "orchestrator/results/tables/settings_notes.h"
 #include "orchestrator/results/tables/statistics.h"
 #include "orchestrator/results/tables/table_trials.h"
 #include "orchestrator/results/trial_names.h"
@@ -118,7 +120,8 @@ TableCell MakeCell(const Gathered& gathered, const TableSpec& table) {
                                                 : CellState::partial;
   cell.claims = WorstClaims(gathered.claims);
   cell.trials = ListIds(gathered);
-  cell.working = first.reading == Reading::working && FindKind(first) != TrialKind::dpsgd_student;
+  const bool working = FindNoiseForm(first.reading) == NoiseForm::by_row_over_batch;
+  if (working && FindKind(first) != TrialKind::dpsgd_student) cell.working = KeyText(first, "reading");
   cell.data = first.data ? first.data->name : "";
   cell.epsilon = first.privacy.epsilon;
   cell.test = ComputeTestInterval(gathered, cell.summary, table.metric);
@@ -282,6 +285,7 @@ ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const Resu
   for (const Gathered& gathered : teachers.all()) table.teachers.push_back(FindTeacher(gathered, spec, joiner));
   table.cells = MakeClaimCells(plan, spec, cells.all(), joiner);
   SortCells(table.cells);
+  AddSettings(trials, table);
   MarkBest(table);
   joiner.AddIdleRuleWarnings();
   table.warnings = RefutedIn(trials, views);

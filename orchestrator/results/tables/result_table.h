@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/methods/stated_settings.h"
 #include "experiments/privacy/claim.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/results/results_view.h"
@@ -33,12 +34,13 @@ struct TableCell {
   std::optional<double> published;
   std::vector<privacy::Claim> claims;    // the worst over the measured trials
   std::vector<TrialId> trials;           // all planned ones
-  bool working = false;                  // the trials are in the working reading
+  std::string working;                   // "working" or "stated": the trials' reading, where its noise is theirs
   std::string data;                      // name of the data set
   double epsilon = 0;                    // asked for; of a quoted cell the paper's; 0 = none
   std::optional<TestInterval> test;      // of the mean
   std::optional<PublishedValue> source;  // what `published` is
   std::vector<std::string> notes;        // footnotes of `published`
+  std::vector<Difference> differs;       // settings of the trials that are not the paper's
   bool best = false;                     // among measured cells that compare (MarkBest)
   bool best_published = false;           // among published values that compare
 };
@@ -62,6 +64,7 @@ struct ResultTable {
   std::vector<TeacherLine> teachers;
   std::vector<TableCell> cells;         // rows in plan order, the columns of one row together
   std::vector<std::string> warnings;    // whole sentences
+  std::vector<std::string> settings;    // by method and reading: what differs from the texts, and what was chosen
   std::vector<std::string> statements;  // the privacy of the rows in paragraphs, where asked for
   std::string spec_hash;                // 12 hex digits over the ids of the table's trials
   bool running = false;                 // the sweep is being run right now

@@ -62,6 +62,7 @@ TableEntry MakeEntry(const TableCell& cell, const ResultTable& table) {
   for (std::size_t i = 0; i < table.spec.columns.size(); ++i)
     if (!Holds(table.spec.rows, table.spec.columns[i])) entry.keys.push_back(cell.column[i]);
   entry.state = cell.state;
+  entry.differs = cell.differs;
   entry.best = cell.best;
   entry.best_published = cell.best_published;
   return entry;

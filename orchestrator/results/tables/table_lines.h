@@ -23,6 +23,7 @@ struct TableEntry {
   const std::optional<TestInterval>* test = nullptr;
   const std::optional<PublishedValue>* source = nullptr;
   const std::vector<std::string>* notes = nullptr;
+  std::vector<Difference> differs;
   bool best = false, best_published = false;
   bool smoke = false;  // planned here, at the size of the profile "smoke"
 };

@@ -46,6 +46,17 @@ inline const TrialCase kTrialCases[] = {
     {"Working", [](const TinyTrials& t) { return t.Student(Reading::working); }, "plain"},
     {"Printed", [](const TinyTrials& t) { return t.Student(Reading::printed); }, "plain"},
     {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
+    {"Stated",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::stated);
+       spec.distill.student_steps = 1;
+       spec.distill.student_batch = spec.batch;
+       spec.distill.replay = 0;
+       spec.distill.gamma = 0.1;
+       spec.generator.latent_lr = 0.01;
+       return spec;
+     },
+     "plain"},
     {"SoundByDpSgdTeacher", [](const TinyTrials& t) { return t.Student(Reading::sound); }, "dpsgd"},
     {"ProceduralQueries",
      [](const TinyTrials& t) {

@@ -34,7 +34,7 @@ void ExpectMet(TrialSpec spec, Adjacency adjacency, Neighbour neighbour, double 
 }
 
 TEST(Calibration, NoiseMeetsTheClaimAndHardlyMore) {
-  for (const Reading reading : {Reading::working, Reading::row_averaged, Reading::printed}) {
+  for (const Reading reading : {Reading::working, Reading::stated, Reading::row_averaged, Reading::printed}) {
     for (const Normalization normalization : {Normalization::row, Normalization::frobenius}) {
       for (const double epsilon : {1.0, 3.0, 10.0}) {
         TrialSpec spec = GradientStudent(reading);
@@ -85,6 +85,7 @@ TEST(Calibration, NoiseFollowsTheContractsTable) {
   };
   EXPECT_NEAR(sigma(Reading::row_averaged, ClaimTarget::teacher), 2 * std::sqrt(B * T) / mu, 1);
   EXPECT_NEAR(sigma(Reading::working, ClaimTarget::teacher), 2 * B * std::sqrt(B * T) / mu, 10);
+  EXPECT_NEAR(sigma(Reading::stated, ClaimTarget::teacher), 2 * B * std::sqrt(B * T) / mu, 10);
   EXPECT_NEAR(sigma(Reading::printed, ClaimTarget::teacher), 2 * B * std::sqrt(T) / mu, 1);
   EXPECT_NEAR(sigma(Reading::row_averaged, ClaimTarget::slot), 2 * std::sqrt(T) / mu, 0.01);
   EXPECT_NEAR(sigma(Reading::working, ClaimTarget::slot), 2 * B * std::sqrt(T) / mu, 1);

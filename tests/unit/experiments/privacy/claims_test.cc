@@ -56,7 +56,8 @@ TEST(Claims, NormBoundCannotChangeAProvenClaim) {
 }
 
 TEST(Claims, DpdfdReadingsQuoteThePaperWithoutGuarantee) {
-  for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged, Reading::sound}) {
+  for (const Reading reading :
+       {Reading::working, Reading::stated, Reading::printed, Reading::row_averaged, Reading::sound}) {
     const std::vector<Claim> claims = PlannedClaims(GradientStudent(reading));
     const Claim* paper = FindPaper(claims);
     ASSERT_NE(paper, nullptr);

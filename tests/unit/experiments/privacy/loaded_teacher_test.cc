@@ -48,7 +48,7 @@ TEST(LoadedTeacher, ItsOwnClaimSaysWhy) {
 }
 
 TEST(LoadedTeacher, StudentsClaimNothingOfExamples) {
-  for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+  for (const Reading reading : {Reading::working, Reading::stated, Reading::printed, Reading::row_averaged}) {
     const TrialSpec spec = GradientStudent(reading);
     const std::vector<Claim> loaded = PlannedClaims(spec, FileClaims());
     const std::vector<Claim> plain = PlannedClaims(spec, PlannedClaims(Teacher("plain")));

@@ -48,7 +48,7 @@ void ExpectAsPlanned(const TrialSpec& spec, std::int64_t members, std::int64_t r
 }
 
 TEST(PlanEvents, EqualWhatGradientMechanismsDescribe) {
-  for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+  for (const Reading reading : {Reading::working, Reading::stated, Reading::printed, Reading::row_averaged}) {
     for (const Normalization normalization : {Normalization::row, Normalization::frobenius, Normalization::clip}) {
       for (const bool detach : {true, false}) {
         for (const NoiseMode noise : {NoiseMode::secure, NoiseMode::seeded}) {
@@ -80,7 +80,7 @@ TEST(PlanEvents, EqualWhatAnEnsemblesGradientsDescribe) {
 
 TEST(PlanEvents, EqualTheEventsOfMaskedGradients) {
   for (const char* method : {"dpsd-data", "dpsd-t", "dpsd-kd"}) {
-    for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+    for (const Reading reading : {Reading::working, Reading::stated, Reading::printed, Reading::row_averaged}) {
       for (const Discriminator discriminator : {Discriminator::student, Discriminator::teacher}) {
         TrialSpec spec = Spec();
         spec.method = method;

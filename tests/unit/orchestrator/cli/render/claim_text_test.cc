@@ -92,10 +92,12 @@ TEST(ClaimText, ParagraphStatesTheFactorAndItsCondition) {
 
 TEST(ClaimText, WorkingStatementGivesItsHonestTeacherEpsilon) {
   const std::string text = WorkingStatement(
+      "working",
       {testing::FormulaClaim(0.041), testing::ProvenClaim(Adjacency::teacher, Neighbour::replace, 541289.259)});
   EXPECT_THAT(text, AllOf(HasSubstr("541,289.259"), HasSubstr("teacher, replace, δ = 1e-5"), HasSubstr("far beyond")));
-  EXPECT_THAT(WorkingStatement({testing::NoClaim(Adjacency::teacher, "seeded-noise")}), HasSubstr("No finite ε"));
-  EXPECT_THAT(WorkingStatement({testing::FormulaClaim(1)}), IsEmpty());
+  EXPECT_THAT(WorkingStatement("stated", {testing::NoClaim(Adjacency::teacher, "seeded-noise")}),
+              HasSubstr("stated: no finite ε"));
+  EXPECT_THAT(WorkingStatement("working", {testing::FormulaClaim(1)}), IsEmpty());
 }
 
 }  // namespace

@@ -27,14 +27,14 @@ TEST(ResultTable, SeedsOfOneRowAreOneCell) {
   EXPECT_EQ(cell.planned, 3);
   EXPECT_EQ(cell.state, CellState::partial);
   EXPECT_EQ(cell.trials.size(), 3U);
-  EXPECT_TRUE(cell.working);
+  EXPECT_EQ(cell.working, "working");
 }
 
 TEST(ResultTable, BaselineHasNoReading) {
   const ResultTable table = TableOf(testing::SampleSweep());
   EXPECT_THAT(table.cells[1].row, ElementsAre("dpsgd", "", ""));
   EXPECT_EQ(table.cells[1].state, CellState::complete);
-  EXPECT_FALSE(table.cells[1].working);
+  EXPECT_EQ(table.cells[1].working, "");
 }
 
 TEST(ResultTable, OnlySeedsShareACellWhateverTheTableNames) {

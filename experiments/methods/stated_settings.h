@@ -1,0 +1,64 @@
+// What the four papers say that their methods run with, and what they leave open: two tables of constants, and how a
+// trial differs from them. Tables, `plan --json` and the headers of shipped sweeps say it from here.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/methods/trial_spec.h"
+
+namespace retort {
+
+// A value that a text states.
+struct PaperSetting {
+  std::string_view methods;  // names with spaces between
+  std::string_view key;      // canonical name
+  // As ValueText writes it; "= KEY": what that key says; "> 0": any number above.
+  std::string_view value;
+  std::string_view place;      // in the paper of these methods: "Eq. 5"
+  std::string_view data = {};  // the data sets, by their published names, with spaces between; empty: all
+  std::optional<Branch> branch = std::nullopt;
+  double above = 0, most = 0;   // for these epsilon alone: above < epsilon <= most; most = 0: for all
+  std::string_view words = {};  // what people read in place of the value
+};
+[[nodiscard]] std::span<const PaperSetting> PaperSettings();
+// Whether the row is about the student's method, branch, data set and epsilon, in a reading that follows the paper.
+[[nodiscard]] bool IsAbout(const PaperSetting& setting, const TrialSpec& spec);
+// The row about a trial's key, or null. One that names data sets stands in place of one for all.
+[[nodiscard]] const PaperSetting* FindStated(const TrialSpec& spec, std::string_view key);
+
+// Keys that a text leaves open, with what decides them in the reading `stated`.
+struct OpenSetting {
+  std::string_view methods, keys;  // names with spaces between
+  std::string_view reason;
+  std::optional<Branch> branch = std::nullopt;
+};
+[[nodiscard]] std::span<const OpenSetting> OpenSettings();
+
+// A key whose value is another than the text's.
+struct Difference {
+  std::string key, here, text;
+  std::string_view place;
+  bool operator==(const Difference&) const = default;
+};
+// In the order of the table; empty for teachers, for methods of no paper, and in the reading `sound`, whose mechanism
+// is another one.
+[[nodiscard]] std::vector<Difference> ListDifferences(const TrialSpec& spec);
+
+struct Chosen {
+  std::string key, here;
+  std::string_view reason;
+  bool operator==(const Chosen&) const = default;
+};
+// Of a trial in the reading `stated`; empty in the others.
+[[nodiscard]] std::vector<Chosen> ListChosen(const TrialSpec& spec);
+
+// One line for each method and reading among the students, in their order:
+//   working dpdfd differs from its text: dkd_beta 1 (text 8, by citation of DKD); ...
+//   stated dpdfd is as its text. Not in it: batch 256, sigma 100 (B and σ are not printed: DPSD's); ...
+[[nodiscard]] std::vector<std::string> DescribeSettings(std::span<const TrialSpec* const> trials);
+
+}  // namespace retort

@@ -1,0 +1,18 @@
+// What a table says about settings that differ from the papers', and about those that the papers leave open.
+#pragma once
+
+#include <string>
+
+#include "orchestrator/results/tables/result_table.h"
+#include "orchestrator/results/tables/table_trials.h"
+
+namespace retort::orchestrator {
+
+// Fills the table's `settings` and its cells' `differs` from the trials that it is made of. Nothing for the profile
+// "smoke", whose settings are of its size.
+void AddSettings(const TrialPointers& trials, ResultTable& table);
+
+// "dkd_beta 1 (text 8) | replay 40 (text 0)"
+[[nodiscard]] std::string FormatDifferences(const std::vector<Difference>& differences);
+
+}  // namespace retort::orchestrator

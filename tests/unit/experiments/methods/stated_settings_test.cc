@@ -1,0 +1,275 @@
+// What the program takes the papers to state, beside a table that was read from the texts without it.
+#include "experiments/methods/stated_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "experiments/methods/methods.h"
+#include "experiments/methods/presets.h"
+#include "experiments/methods/spec_keys.h"
+#include "tests/unit/experiments/methods/paper_sweeps.h"
+#include "tests/unit/experiments/methods/stated_settings_table.h"
+
+namespace retort {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Rows of the texts' table, and what stands for them here.
+struct Decision {
+  std::string_view method, key, why;
+};
+constexpr Decision kDecisions[] = {
+    {"dpsd-data", "kappa", "gamma times norm_bound: the key gamma says it for every norm bound"},
+    {"dpsd-data", "kappa_end", "the same"},
+    {"dpsd-label", "replay",
+     "Algorithm 1 teaches the batch of its iteration alone, section III-C uses labels again: "
+     "the algorithm is taken"},
+    {"dp-dfd", "epsilon0", "epsilon decides it by calibrate, whatever the reading"},
+    {"dpsd-label", "epsilon0", "the same"},
+    {"feddpsd", "epsilon0", "the same"},
+};
+
+bool IsDecided(std::string_view method, std::string_view key) {
+  return std::any_of(std::begin(kDecisions), std::end(kDecisions),
+                     [&](const Decision& one) { return one.method == method && one.key == key; });
+}
+
+const SpecKey* FindTrialKey(std::string_view name) { return FindKey(name, kInTrial); }
+
+// The methods that a row of the texts is about: its own, and those derived from it that have no row for the key.
+std::vector<std::string> ListMethods(const StatedSetting& row) {
+  std::vector<std::string> methods = {std::string(row.method)};
+  for (const DerivedMethod& derived : kDerivedMethods) {
+    if (derived.base != row.method) continue;
+    const bool own =
+        std::any_of(std::begin(kStatedSettings), std::end(kStatedSettings),
+                    [&](const StatedSetting& other) { return other.method == derived.method && other.key == row.key; });
+    if (!own) methods.emplace_back(derived.method);
+  }
+  return methods;
+}
+
+// Rows that hold wherever a method runs, say a value of a key of trials, and are no form of an equation.
+bool IsCompared(const StatedSetting& row) {
+  return row.experiment == "*" && row.statement != Statement::form && FindTrialKey(row.key) != nullptr;
+}
+
+// A trial that the row is about.
+TrialSpec MakeTrial(const StatedSetting& row, const std::string& method, Reading reading) {
+  TrialSpec spec;
+  spec.role = Role::student;
+  spec.method = method;
+  spec.reading = reading;
+  if (row.branch == "label") spec.release.branch = Branch::label;
+  spec.source = FindMethod(method)->source;
+  auto data = std::make_shared<DataSpec>();
+  data->name = "set";
+  data->classes = 10;
+  if (row.data != "*") data->published_as = std::string(row.data);
+  spec.data = data;
+  ApplyPreset(spec, FindKind(spec));
+  spec.privacy.epsilon = row.epsilon_up_to < 1e6 ? row.epsilon_up_to : 0;
+  return spec;
+}
+
+std::string AsWritten(const PaperSetting& setting) {
+  if (!setting.words.empty()) return std::string(setting.words);
+  if (setting.value.starts_with("= ")) return std::string(setting.value.substr(2));
+  return std::string(setting.value);
+}
+
+bool SameValue(const std::string& ours, std::string_view text) {
+  if (ours == text) return true;
+  char* end = nullptr;
+  const std::string other(text);
+  const double a = std::strtod(ours.c_str(), &end);
+  if (ours.empty() || *end != '\0') return false;
+  const double b = std::strtod(other.c_str(), &end);
+  return !other.empty() && *end == '\0' && a == b;
+}
+
+TEST(StatedSettings, AreThoseThatWereReadFromTheTexts) {
+  for (const StatedSetting& row : kStatedSettings) {
+    if (!IsCompared(row)) continue;
+    const SpecKey& key = *FindTrialKey(row.key);
+    for (const std::string& method : ListMethods(row)) {
+      const TrialSpec spec = MakeTrial(row, method, Reading::stated);
+      if (!key.AppliesTo(FindKind(spec), spec.source) || IsDecided(row.method, row.key)) continue;
+      const PaperSetting* ours = FindStated(spec, key.name);
+      ASSERT_NE(ours, nullptr) << method << " " << row.key << " " << row.value << ": " << row.place;
+      EXPECT_TRUE(SameValue(AsWritten(*ours), row.value))
+          << method << " " << row.key << ": here " << AsWritten(*ours) << " (" << ours->place << "), text " << row.value
+          << " (" << row.place << ")";
+    }
+  }
+}
+
+TEST(StatedSettings, HaveNoRowThatNoTextStates) {
+  // gamma stands for the texts' kappa, and Algorithm 2's replay is that of both branches.
+  const std::set<std::string_view> others = {"gamma"};
+  for (const PaperSetting& setting : PaperSettings()) {
+    if (others.count(setting.key) > 0) continue;
+    for (const MethodTraits& method : Methods()) {
+      if (!NamesMethod(setting.methods, method.name)) continue;
+      const bool stated = std::any_of(std::begin(kStatedSettings), std::end(kStatedSettings), [&](const auto& row) {
+        const SpecKey* key = FindTrialKey(row.key);
+        if (key == nullptr || key->name != setting.key) return false;
+        const std::vector<std::string> methods = ListMethods(row);
+        return std::find(methods.begin(), methods.end(), method.name) != methods.end();
+      });
+      TrialSpec spec;
+      spec.method = method.name;
+      spec.source = method.source;
+      spec.reading = Reading::stated;
+      if (setting.branch) spec.release.branch = *setting.branch;
+      const SpecKey* key = nullptr;
+      for (const SpecKey& one : SpecKeys())
+        if (one.name == setting.key) key = &one;
+      ASSERT_NE(key, nullptr) << setting.key;
+      if (key->AppliesTo(FindKind(spec), spec.source)) EXPECT_TRUE(stated) << method.name << " " << setting.key;
+    }
+  }
+}
+
+// Every setting of the texts is what the preset of `stated` resolves to.
+TEST(StatedSettings, ArePresetsOfTheReading) {
+  for (const MethodTraits& method : Methods()) {
+    if ((method.readings & readings::kStated) == 0) continue;
+    for (const Branch branch : {Branch::data, Branch::label}) {
+      TrialSpec spec;
+      spec.method = method.name;
+      spec.source = method.source;
+      spec.reading = Reading::stated;
+      spec.release.branch = branch;
+      auto data = std::make_shared<DataSpec>();
+      data->name = "MNIST";
+      data->classes = 10;
+      spec.data = data;
+      ApplyPreset(spec, FindKind(spec));
+      EXPECT_THAT(ListDifferences(spec), IsEmpty())
+          << method.name << ": " << ::testing::PrintToString(DescribeSettings(std::vector<const TrialSpec*>{&spec}));
+    }
+  }
+}
+
+TrialSpec Make(const std::string& method, Reading reading) {
+  TrialSpec spec;
+  spec.method = method;
+  spec.reading = reading;
+  spec.source = FindMethod(method)->source;
+  auto data = std::make_shared<DataSpec>();
+  data->name = "MNIST";
+  data->classes = 10;
+  spec.data = data;
+  ApplyPreset(spec, FindKind(spec));
+  return spec;
+}
+
+std::vector<std::string> KeysOf(const std::vector<Difference>& differences) {
+  std::vector<std::string> keys;
+  for (const Difference& one : differences) keys.push_back(one.key);
+  return keys;
+}
+
+TEST(StatedSettings, WorkingSaysWhereItDiffers) {
+  const TrialSpec spec = Make("dpdfd", Reading::working);
+  EXPECT_THAT(KeysOf(ListDifferences(spec)),
+              ElementsAre("dkd_beta", "information_entropy", "activation_norm", "generator_steps", "student_steps",
+                          "student_batch", "replay"));
+  const TrialSpec federated = Make("dpsd-data", Reading::working);
+  EXPECT_THAT(ListDifferences(federated),
+              ::testing::Contains(AllOf(Field(&Difference::key, "gamma"), Field(&Difference::here, "250 to 10"),
+                                        Field(&Difference::text, "0.1"))));
+}
+
+TEST(StatedSettings, SoundAndTeachersDifferInNothing) {
+  EXPECT_THAT(ListDifferences(Make("dpdfd", Reading::sound)), IsEmpty());
+  EXPECT_THAT(ListChosen(Make("dpdfd", Reading::working)), IsEmpty());
+  TrialSpec teacher;
+  teacher.role = Role::teacher;
+  teacher.method = "plain";
+  EXPECT_THAT(ListDifferences(teacher), IsEmpty());
+}
+
+TEST(StatedSettings, RowOfADataSetReplacesTheGeneralOne) {
+  TrialSpec spec = Make("dpsd-data", Reading::working);
+  spec.network = "resnet34";
+  EXPECT_THAT(KeysOf(ListDifferences(spec)), ::testing::Contains("student"));
+  auto data = std::make_shared<DataSpec>();
+  data->name = "imagenet";
+  data->published_as = "ImageNet";
+  spec.data = data;
+  EXPECT_THAT(KeysOf(ListDifferences(spec)), ::testing::Not(::testing::Contains("student")));
+  EXPECT_THAT(ListDifferences(spec),
+              ::testing::Contains(AllOf(Field(&Difference::key, "top_k"), Field(&Difference::text, "300"))));
+}
+
+TEST(StatedSettings, ValueDependsOnTheBudget) {
+  TrialSpec spec = Make("dpsd-data", Reading::stated);
+  spec.privacy.epsilon = 1;
+  EXPECT_THAT(ListDifferences(spec), IsEmpty());
+  spec.privacy.epsilon = 10;
+  EXPECT_THAT(KeysOf(ListDifferences(spec)), ElementsAre("norm_bound"));
+}
+
+TEST(StatedSettings, StepsThatEpsilonDecidesAreNamed) {
+  TrialSpec spec = Make("dpsd-data", Reading::stated);
+  spec.privacy.epsilon = 1;
+  spec.privacy.calibrate = Calibrate::steps;
+  EXPECT_THAT(ListDifferences(spec),
+              ElementsAre(AllOf(Field(&Difference::key, "steps"), Field(&Difference::here, "by epsilon"))));
+}
+
+TEST(StatedSettings, OneLineDescribesAMethodAndReading) {
+  const TrialSpec working = Make("dp-dfd", Reading::working), stated = Make("dp-dfd", Reading::stated);
+  const std::vector<std::string> lines = DescribeSettings(std::vector<const TrialSpec*>{&working, &stated, &working});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[0], AllOf(HasSubstr("working dp-dfd differs from its text: "),
+                              HasSubstr("information_entropy 20 (text 5, section III-A)"),
+                              HasSubstr("threshold 0.001 (text 1 / (2 classes), section III-A)")));
+  EXPECT_THAT(lines[1], AllOf(HasSubstr("stated dp-dfd is as its text. Not in it: "), HasSubstr("pretrain_steps 300")));
+}
+
+// Must show: of every paper file, each setting that its text states is the text's, or is named as differing.
+TEST(StatedSettings, PaperFilesFollowTheTextsOrSaySo) {
+  for (const std::string& name : ListPaperSweeps()) {
+    const SweepPlan plan = LoadPaperSweep(name);
+    for (const TrialSpec& spec : plan.trials) {
+      if (spec.role != Role::student || spec.reading == Reading::sound) continue;
+      const std::vector<Difference> differs = ListDifferences(spec);
+      for (const StatedSetting& row : kStatedSettings) {
+        const std::vector<std::string> methods = ListMethods(row);
+        const bool about = std::find(methods.begin(), methods.end(), spec.method) != methods.end() &&
+                           (row.branch.empty() || KeyText(spec, "branch") == row.branch) &&
+                           (row.data == "*" || spec.data->published_as.value_or("") == row.data) && IsCompared(row) &&
+                           spec.privacy.epsilon > row.epsilon_above && spec.privacy.epsilon <= row.epsilon_up_to;
+        const SpecKey* key = FindTrialKey(row.key);
+        if (!about || !key->AppliesTo(FindKind(spec), spec.source) || IsDecided(row.method, row.key)) continue;
+        const PaperSetting* ours = FindStated(spec, key->name);
+        if (ours == nullptr || !SameValue(AsWritten(*ours), row.value)) continue;  // a row of the data set is stronger
+        const std::string text = row.value == "batch"             ? std::to_string(spec.batch)
+                                 : row.value == "1 / (2 classes)" ? "0"
+                                                                  : std::string(row.value);
+        const std::string here = KeyText(spec, row.key);
+        const bool more = text == "> 0" && std::strtod(here.c_str(), nullptr) > 0;
+        const bool same = more || SameValue(here, text) || here == text + "-cifar";
+        const bool named = std::any_of(differs.begin(), differs.end(),
+                                       [&](const Difference& one) { return one.key == key->TrialName(); });
+        EXPECT_TRUE(same || named) << name << ", " << spec.name << ": " << row.key << " is " << here << ", text "
+                                   << row.value << " (" << row.place << ")";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort
