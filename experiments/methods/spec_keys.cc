@@ -429,6 +429,9 @@ constexpr SpecKey kKeys[] = {
         "gamma", kWeight, kGradient,
         "factor on the noised gradient that the student's prediction loses, throughout; 0 = kappa over norm_bound, "
         "which falls to kappa_end over it")),
+    Quiet(Row<&S::distill, &DistillValues::project>(
+        "project", {}, kGradient,
+        "takes the mean of each row from the noised gradient, which a gradient at logits does not have")),
     Row<&S::distill, &DistillValues::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled,
                                              "batches that the transfer set keeps; of dense, whose student passes "
                                              "over all of them in every round, at least one"),

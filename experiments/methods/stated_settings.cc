@@ -203,6 +203,7 @@ std::string HereText(const TrialSpec& spec, const SpecKey& key) {
 }
 
 bool IsWithoutEffect(const TrialSpec& spec, std::string_view key) {
+  if (key == "warm_epochs") return FollowsAlgorithm(spec);
   return (key == "kappa" || key == "kappa_end") && spec.distill.gamma > 0;
 }
 

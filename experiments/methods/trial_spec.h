@@ -134,6 +134,7 @@ struct DistillValues {
   double kappa = 0.25;              // gamma * C, the size of the injected step, at the start
   double kappa_end = 0.01;          // reached linearly at the last step
   double gamma = 0;                 // of y = p - gamma g~, throughout; 0 = kappa / norm_bound
+  bool project = true;              // g~ less the mean of each row, which a gradient at logits does not have
   std::int64_t replay = 40;         // batches the transfer set keeps
   std::int64_t student_steps = 16;  // per release step
   std::int64_t student_batch = 64;

@@ -83,10 +83,10 @@ void CheckEnsemble(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (trial.kind != TrialKind::gradient_student || trial.teacher == nullptr) return;
   if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
-  if (spec.release.normalization == Normalization::frobenius)
+  if (spec.release.normalization == Normalization::frobenius && spec.reading != Reading::printed)
     errors.Add({"normalization"},
-               "the gradients of an ensemble's members are bounded row by row: normalization must be "
-               "\"row\" or \"clip\"",
+               "the gradients of an ensemble's members are bounded row by row but in the reading \"printed\": "
+               "normalization must be \"row\" or \"clip\"",
                {"row", "clip"});
   if (spec.generator.discriminator == Discriminator::teacher)
     errors.Add({"discriminator"}, "an ensemble is no discriminator: remove discriminator", {"student"});

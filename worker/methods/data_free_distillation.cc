@@ -239,6 +239,7 @@ class DataFreeDistillation final : public StudentMethod {
   // What the student is taught: y = p - gamma g~, or the private teacher's softened prediction.
   at::Tensor ComputeTargets(const at::Tensor& logits, const at::Tensor& released, double gamma) const {
     if (spec_.reading == Reading::sound) return at::softmax(released / spec_.distill.temperature, 1);
+    if (!spec_.distill.project) return at::softmax(logits, 1) - gamma * released;
     return release::SoftTarget(logits, release::ZeroSum(released), gamma);
   }
 

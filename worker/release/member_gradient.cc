@@ -19,8 +19,6 @@ Result<std::unique_ptr<MemberGradient>> MemberGradient::Create(const MemberGradi
       settings.batch < 1 || settings.classes < 2 || settings.members < 1) {
     return UsageError("norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
   }
-  if (rule.normalization == Normalization::frobenius)
-    return UsageError("An ensemble's gradients are bounded row by row: normalization must be \"row\" or \"clip\".");
   if (rule.top_k < 0 || rule.top_k > settings.classes)
     return UsageError("top_k must lie between 0 (all) and the number of classes.");
   RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(rule.norm_bound, settings.sigma * rule.norm_bound));

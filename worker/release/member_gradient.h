@@ -13,7 +13,7 @@
 namespace retort::worker::release {
 
 struct MemberGradientSettings {
-  GradientRule rule;         // by row or clipped; not over the batch
+  GradientRule rule;
   double sigma = 100;        // noise over norm bound
   std::int64_t batch = 256;  // B, the global batch
   std::int64_t classes = 10;
@@ -26,7 +26,8 @@ struct MemberGradientSettings {
 // standard normal vector of all classes:
 //   g~_i = (sum_j C g^_ij + sigma C N_i) / n, or with each_draws (sum_j (C g^_ij + sigma C N_ij)) / n.
 // A replaced member moves the sum of a row by 2C at most, against noise of deviation sigma C: that on the sum, or
-// its own.
+// its own. Where the norm is that of a member's whole batch, as printed, no row's is larger: the event, which lets
+// every row move by as much, holds as it stands.
 class MemberGradient final : public Mechanism {
  public:
   // `kernels`: those of the device that the answers lie on; null: the CPU's. They outlive the mechanism. Error:

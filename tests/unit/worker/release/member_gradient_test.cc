@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ATen/ops/one_hot.h>
+
 #include <cmath>
 #include <thread>
 #include <vector>
@@ -152,10 +154,22 @@ TEST_F(MemberGradientTest, AnAnswerThatIsNotFiniteCountsAsZeros) {
                         ChargeAndRelease(*Make(), Ask(1, zero), book_).value().values));
 }
 
-TEST_F(MemberGradientTest, ANormOverTheBatchIsRefused) {
+// As printed: the batch of a member has norm C, so that no row of it is longer.
+TEST_F(MemberGradientTest, ANormOverTheBatchBoundsAMembersWholeBatch) {
   settings_.rule.normalization = Normalization::frobenius;
-  EXPECT_EQ(MemberGradient::Create(settings_, noise::NoiseKey::FromSeed(1, TrialId(1))).status().code(),
-            StatusCode::usage);
+  settings_.sigma = 1e-9;
+  const at::Tensor released = ChargeAndRelease(*Make(), Ask(1), book_).value().values * kMembers;
+  at::Tensor sum = at::zeros({kRows, kClasses}, at::kDouble);
+  const at::Tensor p = Student().to(at::kDouble).softmax(1);
+  for (std::int64_t member = 0; member < kMembers; ++member) {
+    const at::Tensor label = at::one_hot(Said()[member].argmax(1), kClasses);
+    const at::Tensor g = p - label;
+    const at::Tensor bounded = 0.5 * g / (g.norm() + 1e-4);
+    EXPECT_LE(bounded.norm(2, 1).max().item<double>(), 0.5);
+    sum += bounded;
+  }
+  EXPECT_TRUE(at::allclose(released.to(at::kDouble), sum, 1e-5, 1e-7));
+  EXPECT_FALSE(Make()->Describe(kRows).frobenius) << "the event lets every row move by as much";
 }
 
 // An ensemble of which each rank of a gang asks its share.
