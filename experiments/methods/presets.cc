@@ -104,6 +104,10 @@ std::span<const PresetRow> PresetRows() {
       // own rows alone (Eq. 3)
       PresetRow{kGradient, "normalization", Index(Normalization::frobenius), {}, Reading::printed},
       PresetRow{kGradient, "project", false, {}, Reading::printed},
+      // p names the student's predictions (DPSD, above Eq. 2); DPDFD's phi_s is read alike
+      PresetRow{kGradient, "gradient_of", Index(GradientOf::probabilities), {}, Reading::printed},
+      PresetRow{kGradient, "loss", Index(DistillationLoss::dkd_printed), "dpsd-data dpsd-t feddpsd", Reading::printed},
+      PresetRow{kGradient, "mask_by", Index(MaskBy::value), kGradientsOfDpsd, Reading::printed},
       PresetRow{kResponse, "replay", std::int64_t{0}, "dp-dfd", Reading::printed},
       PresetRow{kResponse, "replay_fraction", 0.0, "dp-dfd", Reading::printed},
       PresetRow{kGradient, "information_entropy", 1.0, {}, kLiteral},

@@ -195,7 +195,10 @@ constexpr std::array<std::string_view, 8> kClaims = {"none",    "paper",  "answe
 constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
 constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
-constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
+constexpr std::array<std::string_view, 4> kLosses = {"dkd", "kd", "ce-hard", "dkd-printed"};
+constexpr std::array<std::string_view, 2> kGradientsOf = {"logits", "probabilities"};
+constexpr std::array<std::string_view, 2> kMasksBy = {"magnitude", "value"};
+constexpr std::array<std::string_view, 2> kMasksOver = {"row", "batch"};
 constexpr std::array<std::string_view, 6> kAugments = {"none",   "shift",  "crop-flip", "random-resized-crop",
                                                        "affine", "elastic"};
 constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
@@ -384,6 +387,14 @@ constexpr SpecKey kKeys[] = {
                                 "entries of a gradient row that are kept, the largest; of responses, and of votes "
                                 "that are taught by argmax, how many of the student's classes are candidates; 0 = "
                                 "all, or those above threshold"))),
+    Quiet(Choice<&S::release, &ReleaseValues::gradient_of>(
+        "gradient_of", kGradientsOf, kGradient,
+        "what the loss is differentiated by: the student's logits, or its probabilities, each as if it were free")),
+    Quiet(Choice<&S::release, &ReleaseValues::mask_by>(
+        "mask_by", kMasksBy, kGradient, "which entries top_k keeps: the largest by magnitude, or by value")),
+    Quiet(Choice<&S::release, &ReleaseValues::mask_over>(
+        "mask_over", kMasksOver, kGradient,
+        "where top_k looks for them: in each row, or in the whole batch, which needs normalization = \"frobenius\"")),
     Quiet(kVotes,
           Generated(
               kVotes,
@@ -409,7 +420,9 @@ constexpr SpecKey kKeys[] = {
         "vote_label", kVoteLabels, kVotes,
         "what is taught: the votes as evidence for every class, or their first class")),
 
-    Choice<&S::distill, &DistillValues::loss>("loss", kLosses, kGradient, "distillation loss"),
+    Choice<&S::distill, &DistillValues::loss>("loss", kLosses, kGradient,
+                                              "distillation loss; dkd-printed: with the denominators that DPSD's "
+                                              "equation 2 prints"),
     Quiet(kGradient,
           WithSource(QuerySource::private_split, kGradient,
                      Choice<&S::distill, &DistillValues::label>(

@@ -179,8 +179,9 @@ bool Fits(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
   }
   if (const auto* number = std::get_if<double>(&value)) return *number == ParseStated(text);
   const std::string here = ValueText(key, value);
-  // A network's text leaves open how it takes small pictures.
-  return here == text || (key.name == "network" && here == std::string(text) + "-cifar");
+  // A network's text leaves open how it takes small pictures, and equation 2 is DKD but for its denominators.
+  if (key.name == "network" && here == std::string(text) + "-cifar") return true;
+  return here == text || (key.name == "loss" && here == std::string(text) + "-printed");
 }
 
 std::string FormatStated(const PaperSetting& setting, const SpecKey& key) {

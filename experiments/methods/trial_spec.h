@@ -30,7 +30,13 @@ enum class Normalization : std::uint8_t { row, frobenius, clip };
 // What `epsilon` calibrates to; `paper` is the paper's printed formula.
 enum class ClaimTarget : std::uint8_t { none, paper, answer, slot, teacher, member, example, label };
 enum class Calibrate : std::uint8_t { none, noise, steps };
-enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
+// dkd_printed: with the denominators that DPSD's equation 2 prints.
+enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard, dkd_printed };
+// What a distillation loss is differentiated by: the student's logits, or its probabilities as if they were free.
+enum class GradientOf : std::uint8_t { logits, probabilities };
+// Which entries of a gradient are its largest, and among which they are sought: those of a row, or of a batch.
+enum class MaskBy : std::uint8_t { magnitude, value };
+enum class MaskOver : std::uint8_t { row, batch };
 // What a stop rule looks at: nothing, the loss of the step, or the accuracy on the test split.
 enum class StopMetric : std::uint8_t { none, loss, accuracy };
 // What is done to a training image at random.
@@ -86,6 +92,7 @@ struct PrivacyTarget {
 struct ReleaseValues {
   double sigma = 100;        // noise over norm bound, as the papers print it
   double norm_bound = 1e-3;  // C; per-example clip for dpsgd
+  GradientOf gradient_of = GradientOf::logits;
   Normalization normalization = Normalization::row;
   double normalization_floor = 1e-4;  // e in g / (|g| + e)
   double noise_multiplier = 0;        // dpsgd: noise std over norm_bound; 0 = calibrate fills it
@@ -99,6 +106,8 @@ struct ReleaseValues {
   double cost_noise = 8;   // of the test, in smooth sensitivities of the cost
   bool detach = true;      // false: the printed trap; claims become unbounded
   std::int64_t top_k = 0;  // largest entries of a gradient row, or candidates of a response; 0 = all classes
+  MaskBy mask_by = MaskBy::magnitude;
+  MaskOver mask_over = MaskOver::row;
   double threshold = 0;    // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
   double epsilon0 = 0;     // of one randomised response; 0 = calibrate fills it
   Branch branch = Branch::data;

@@ -109,6 +109,16 @@ void CheckOwnLabels(const TrialSpec& spec, TrialErrors& errors) {
                "remove it");
 }
 
+// A mask over the batch lets one answer change every row: only the norm of the batch bounds that.
+void CheckMask(const TrialSpec& spec, TrialErrors& errors) {
+  if (FindKind(spec) != TrialKind::gradient_student || spec.release.mask_over == MaskOver::row) return;
+  if (spec.release.normalization == Normalization::frobenius) return;
+  errors.Add({"mask_over", "normalization"},
+             "mask_over = \"batch\" lets one answer decide what is kept of others: it needs normalization = "
+             "\"frobenius\"",
+             {"row"});
+}
+
 void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
   const TrialKind kind = FindKind(spec);
   const bool response = kind == TrialKind::response_student;
@@ -405,6 +415,7 @@ void CheckMethodKeys(const ResolvedTrial& trial, TrialErrors& errors) {
   CheckDiscriminator(trial, errors);
   CheckEnsemble(trial, errors);
   CheckOwnLabels(trial.spec, errors);
+  CheckMask(trial.spec, errors);
   CheckCandidates(trial.spec, errors);
   CheckResponses(trial.spec, errors);
   CheckFederation(trial, errors);

@@ -89,6 +89,22 @@ TEST(StepAudit, SumOfClientsThatDrawForThemselvesGivesAwayLess) {
   ::testing::Test::RecordProperty("mu_lower", std::to_string(*finding.mu_lower));
 }
 
+// The equations by the letter: by probabilities, the largest values, over the norm of the batch.
+TEST(StepAudit, LiteralEquationsLeakNoMoreThanClaimed) {
+  for (const char* method : {"dpdfd", "dpsd-data"}) {
+    TrialSpec spec = GradientSpec(Reading::printed);
+    spec.method = method;
+    spec.release.normalization = Normalization::frobenius;
+    spec.release.gradient_of = GradientOf::probabilities;
+    if (spec.method == "dpsd-data") {
+      spec.distill.loss = DistillationLoss::dkd_printed;
+      spec.release.top_k = 3;
+      spec.release.mask_by = MaskBy::value;
+    }
+    EXPECT_EQ(privacy::FindContradiction(Audit(spec, 3, 20'000)), "") << method;
+  }
+}
+
 TEST(StepAudit, PrintedBatchLeaksNoMoreThanClaimed) {
   TrialSpec spec = GradientSpec(Reading::printed);
   spec.method = "dpsd-data";

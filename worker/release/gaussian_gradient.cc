@@ -42,6 +42,8 @@ Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const Gradien
   }
   if (settings.top_k < 0 || settings.top_k > settings.classes)
     return UsageError("top_k must lie between 0 (all) and the number of classes.");
+  if (settings.mask_over == MaskOver::batch && settings.normalization != Normalization::frobenius)
+    return UsageError("A mask over the batch needs the norm of the batch: normalization must be \"frobenius\".");
   RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(settings.norm_bound, ComputeNoiseStd(settings)));
   return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, lattice, std::move(key), kernels));
 }

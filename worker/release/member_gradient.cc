@@ -21,6 +21,8 @@ Result<std::unique_ptr<MemberGradient>> MemberGradient::Create(const MemberGradi
   }
   if (rule.top_k < 0 || rule.top_k > settings.classes)
     return UsageError("top_k must lie between 0 (all) and the number of classes.");
+  if (rule.mask_over == MaskOver::batch && rule.normalization != Normalization::frobenius)
+    return UsageError("A mask over the batch needs the norm of the batch: normalization must be \"frobenius\".");
   RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(rule.norm_bound, settings.sigma * rule.norm_bound));
   return std::unique_ptr<MemberGradient>(new MemberGradient(settings, lattice, std::move(key), kernels));
 }

@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/one_hot.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -115,7 +116,10 @@ GradientRule RuleOf(const TrialSpec& spec) {
   rule.alpha = spec.distill.dkd_alpha;
   rule.beta = spec.distill.dkd_beta;
   rule.temperature = spec.distill.temperature;
+  rule.gradient_of = spec.release.gradient_of;
   rule.top_k = spec.release.top_k;
+  rule.mask_by = spec.release.mask_by;
+  rule.mask_over = spec.release.mask_over;
   rule.normalization = spec.release.normalization;
   rule.norm_bound = spec.release.norm_bound;
   rule.floor = spec.release.normalization_floor;
@@ -129,6 +133,11 @@ at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student
   const bool graph = at::GradMode::is_enabled() && (student_logits.requires_grad() || teacher_logits.requires_grad());
   if (loss == DistillationLoss::dkd && !graph && !student_logits.is_cuda())
     return ComputeDkdGradient(student_logits, teacher_logits, alpha, beta, temperature);
+  if (loss == DistillationLoss::dkd_printed) {
+    const at::Tensor v = ProbabilityGradient(loss, student_logits, teacher_logits, alpha, beta, temperature);
+    const at::Tensor p = (student_logits / temperature).softmax(-1);
+    return p * (v - (p * v).sum(-1, true)) / temperature;
+  }
   const at::Tensor label = teacher_logits.argmax(-1);
   const std::int64_t classes = teacher_logits.size(-1);
   if (loss == DistillationLoss::ce_hard) {
@@ -146,6 +155,36 @@ at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student
   return temperature * (alpha * target_part + beta * (p.other - t.other));
 }
 
+namespace {
+
+at::Tensor Divisor(const at::Tensor& p) { return p.clamp(kMinDivisor, 1 - kMinDivisor); }
+
+// What dkd and dkd_printed say at the target: [rows, 1] of probabilities and their remainders, the same of both sides.
+at::Tensor TargetTerm(const at::Tensor& p_rest, const at::Tensor& t_rest) {
+  return t_rest / p_rest.clamp_min(kMinDivisor) - (1 - t_rest) / (1 - p_rest).clamp_min(kMinDivisor);
+}
+
+}  // namespace
+
+at::Tensor ProbabilityGradient(DistillationLoss loss, const at::Tensor& student_logits,
+                               const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
+  const at::Tensor label = teacher_logits.argmax(-1, true);
+  const at::Tensor target = at::zeros_like(teacher_logits, at::kBool).scatter_(-1, label, true);
+  if (loss == DistillationLoss::ce_hard)
+    return -target.to(student_logits.scalar_type()) / Divisor(student_logits.softmax(-1));
+  const at::Tensor student = student_logits / temperature, teacher = teacher_logits / temperature;
+  const at::Tensor p = student.softmax(-1), t = teacher.softmax(-1);
+  const double scale = temperature * temperature;
+  if (loss == DistillationLoss::kd) return -scale * t / Divisor(p);
+  const Decoupled ours = Decouple(student, target), theirs = Decouple(teacher, target);
+  const at::Tensor at_target = alpha * TargetTerm(ours.remainder, theirs.remainder);
+  const at::Tensor elsewhere =
+      loss == DistillationLoss::dkd
+          ? beta * (ours.remainder.clamp_min(kMinDivisor).reciprocal() - theirs.other / Divisor(p))
+          : -beta * t / ((1 - t).clamp_min(kMinDivisor) * Divisor(p) * (1 - p).clamp_min(kMinDivisor));
+  return scale * at::where(target, at_target, elsewhere);
+}
+
 at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound, double floor) {
   if (normalization == Normalization::frobenius) {
     return norm_bound * gradient / (gradient.norm() + floor);
@@ -155,18 +194,21 @@ at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normaliza
   return norm_bound * gradient / (norm + floor);
 }
 
-at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k) {
+at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k, MaskBy by, MaskOver over) {
+  if (over == MaskOver::batch && gradient.dim() > 1) return KeepLargest(gradient.flatten(), k, by).view_as(gradient);
   if (k == 0 || k >= gradient.size(-1)) return gradient;
   const at::Tensor fixed = gradient.detach();
-  const at::Tensor order = std::get<1>(fixed.abs().sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true));
+  const at::Tensor sizes = by == MaskBy::magnitude ? fixed.abs() : fixed;
+  const at::Tensor order = std::get<1>(sizes.sort(/*stable=*/true, /*dim=*/-1, /*descending=*/true));
   return gradient * at::zeros_like(fixed).scatter_(-1, order.narrow(-1, 0, k), 1.0);
 }
 
 at::Tensor ComputeOutputGradient(const GradientRule& rule, const at::Tensor& student_logits,
                                  const at::Tensor& teacher_logits) {
+  const auto differentiate = rule.gradient_of == GradientOf::logits ? DistillationGradient : ProbabilityGradient;
   const at::Tensor gradient =
-      DistillationGradient(rule.loss, student_logits, teacher_logits, rule.alpha, rule.beta, rule.temperature);
-  return rule.top_k == 0 ? gradient : KeepLargest(gradient, rule.top_k);
+      differentiate(rule.loss, student_logits, teacher_logits, rule.alpha, rule.beta, rule.temperature);
+  return rule.top_k == 0 ? gradient : KeepLargest(gradient, rule.top_k, rule.mask_by, rule.mask_over);
 }
 
 at::Tensor ComputeBoundedGradient(const GradientRule& rule, const at::Tensor& student_logits,

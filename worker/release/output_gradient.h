@@ -15,7 +15,10 @@ struct GradientRule {
   DistillationLoss loss = DistillationLoss::dkd;
   double alpha = 1, beta = 8;  // DKD: TCKD and NCKD weights
   double temperature = 1;
-  std::int64_t top_k = 0;  // entries of a row that are kept, the largest; 0: all
+  GradientOf gradient_of = GradientOf::logits;
+  std::int64_t top_k = 0;  // entries of a row (mask_over: of the batch) that are kept, the largest; 0: all
+  MaskBy mask_by = MaskBy::magnitude;
+  MaskOver mask_over = MaskOver::row;  // batch: with normalization frobenius alone
   Normalization normalization = Normalization::row;
   double norm_bound = 1e-3;  // C > 0
   double floor = 1e-4;       // e in C g / (|g| + e)
@@ -41,13 +44,26 @@ struct MemberRule {
                                               const at::Tensor& teacher_logits, double alpha, double beta,
                                               double temperature);
 
+// Probabilities that are divided by are no smaller than this, and no larger than 1 less this.
+inline constexpr double kMinDivisor = 1e-7;
+
+// d loss / d student probabilities for every row, each of them as if it were free: [rows, classes]. With v the result,
+// DistillationGradient is p (v - <p, v>) / T. Of dkd the others share out what they sum to, and 1 - p_r is that of p_r;
+// of dkd_printed (DPSD, eq. 2) with target r:
+//   alpha (-t_r / p_r + (1 - t_r) / (1 - p_r)) at r,  -beta t_j / ((1 - t_j) p_j (1 - p_j)) at j.
+[[nodiscard]] at::Tensor ProbabilityGradient(DistillationLoss loss, const at::Tensor& student_logits,
+                                             const at::Tensor& teacher_logits, double alpha, double beta,
+                                             double temperature);
+
 // C g / (|g| + e) by row or batch, or C g / max(|g|, C) for clip. [rows, classes] -> same shape.
 [[nodiscard]] at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound,
                                            double floor);
 
-// Each row with all but its k entries of largest magnitude zeroed, equal ones from the left (DPSD, M_k in eq. 3);
-// k = 0: as it is. Which entries stay depends on the teacher, so that noise has to cover all of them.
-[[nodiscard]] at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k);
+// Each row, or the batch, with all but its k entries of largest magnitude or value zeroed, equal ones from the left
+// (DPSD, M_k in eq. 3); k = 0: as it is. Which entries stay depends on the teacher, so that noise has to cover all of
+// them.
+[[nodiscard]] at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k, MaskBy by = MaskBy::magnitude,
+                                     MaskOver over = MaskOver::row);
 
 // The masked gradient, and the same bounded, with its graph: all [rows, classes] f32.
 [[nodiscard]] at::Tensor ComputeOutputGradient(const GradientRule& rule, const at::Tensor& student_logits,

@@ -156,6 +156,8 @@ const BadSweep kBadSweeps[] = {
     {"NormOverTheBatchOfAnEnsemble",
      "[trial]\nteacher = \"shards\"\nmethod = \"feddpsd\"\nnormalization = \"frobenius\"\n", 13, 17,
      "trial.normalization", "bounded row by row", "row"},
+    {"MaskOverTheBatchOfRows", kTrial + "top_k = 3\nmask_over = \"batch\"\n", 13, 13, "trial.mask_over",
+     "needs normalization = \"frobenius\"", "row"},
     {"GraphOfAnEnsemble", "[trial]\nteacher = \"shards\"\nmethod = \"feddpsd\"\ndetach = false\n", 13, 10,
      "trial.detach", "\"shards\" is an ensemble", ""},
     {"BranchOfAnotherMethod", kTrial + "branch = \"label\"\n", 12, 10, "trial.branch", "of method \"feddpsd\"", ""},

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::int64_t kClasses = 4;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::array kLosses = {DistillationLoss::dkd, DistillationLoss::kd, DistillationLoss::ce_hard};
+constexpr std::array kLosses = {DistillationLoss::dkd, DistillationLoss::kd, DistillationLoss::ce_hard,
+                                DistillationLoss::dkd_printed};
 constexpr std::array kTemperatures = {1e-2, 0.5, 1.0, 20.0, 1e3, 3e-37};
 constexpr std::array kBounds = {1e-9, 1e-3, 1.0, 1e9};
 constexpr std::array kFloors = {0.0, 1e-12, 1e-4, 1.0};
@@ -125,6 +126,30 @@ TEST(AdversarialAnswers, ABatchOfNoisyGradientsMovesByWhatItsRowsMay) {
           // The sum divided by B: 2 C of each of B rows, or 2 C sqrt(B) of all together.
           ExpectBounded(make, hostile, tame, student, whole ? 2 / std::sqrt(rows) : 2);
         }
+      }
+    }
+  }
+}
+
+// DPSD's equations 2 and 3 as printed: by probabilities, masked by value in each row or in the batch.
+TEST(AdversarialAnswers, PrintedGradientsMoveByWhatTheirBatchMay) {
+  const at::Tensor hostile = HostileLogits(), tame = TameLogits(hostile.size(0));
+  const auto rows = static_cast<double>(hostile.size(0));
+  for (const auto loss : kLosses) {
+    for (const auto over : {MaskOver::row, MaskOver::batch}) {
+      for (const at::Tensor& student : Students(hostile)) {
+        GradientSettings settings = Settings(loss, 1, 1, 1e-4);
+        settings.gradient_of = GradientOf::probabilities;
+        settings.normalization = Normalization::frobenius;
+        settings.mask_by = MaskBy::value;
+        settings.mask_over = over;
+        settings.top_k = 3;
+        settings.reading = Reading::printed;
+        settings.batch = hostile.size(0);
+        const auto make = [&] {
+          return GaussianGradient::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
+        };
+        ExpectBounded(make, hostile, tame, student, 2 / std::sqrt(rows));
       }
     }
   }

@@ -115,6 +115,87 @@ TEST(DistillationGradient, KdIsWhatItsDefinitionSaysNumberByNumber) {
   }
 }
 
+// v pulled back through the softmax: p (v - <p, v>) / T.
+TEST(ProbabilityGradient, IsTheLogitsGradientBeforeTheSoftmax) {
+  const at::Tensor student = Logits(2.5, 1), teacher = Logits(3.0, 4);
+  for (const auto loss : {DistillationLoss::dkd, DistillationLoss::kd, DistillationLoss::ce_hard}) {
+    for (const double temperature : {1.0, 4.0}) {
+      if (loss == DistillationLoss::ce_hard && temperature != 1) continue;  // it has no temperature
+      const at::Tensor v = ProbabilityGradient(loss, student, teacher, 2, 8, temperature);
+      const at::Tensor p = (student / temperature).softmax(-1);
+      const at::Tensor pulled = p * (v - (p * v).sum(-1, true)) / temperature;
+      EXPECT_TRUE(at::allclose(pulled, DistillationGradient(loss, student, teacher, 2, 8, temperature), 1e-9, 1e-12))
+          << static_cast<int>(loss) << " T = " << temperature;
+    }
+  }
+}
+
+// DPSD, equation 2: the sum over the classes but r divides by 1 - p of the class, not of r.
+at::Tensor PrintedDkdLoss(const at::Tensor& p, const at::Tensor& t, double lambda) {
+  const at::Tensor target = at::one_hot(t.argmax(-1), kClasses).to(at::kBool);
+  const at::Tensor p_r = p.masked_select(target), t_r = t.masked_select(target);
+  const at::Tensor tc = t_r * (t_r / p_r).log() + (1 - t_r) * ((1 - t_r) / (1 - p_r)).log();
+  const at::Tensor nc = (t / (1 - t) * (t * (1 - p) / (p * (1 - t))).log()).masked_fill(target, 0).sum(-1);
+  return tc + lambda * nc;
+}
+
+TEST(ProbabilityGradient, PrintedDkdIsTheGradientOfEquation2) {
+  const at::Tensor student = Logits(2.5, 1), teacher = Logits(3.0, 4);
+  const at::Tensor t = teacher.softmax(-1), p = student.softmax(-1).requires_grad_(true);
+  const at::Tensor expected = AutogradOf(PrintedDkdLoss(p, t, 8), p);
+  const at::Tensor actual = ProbabilityGradient(DistillationLoss::dkd_printed, student, teacher, 1, 8, 1);
+  EXPECT_TRUE(at::allclose(actual, expected, 1e-9, 1e-12));
+  const at::Tensor logits = student.clone().requires_grad_(true);
+  const at::Tensor by_logits = AutogradOf(PrintedDkdLoss(logits.softmax(-1), t, 8), logits);
+  EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::dkd_printed, student, teacher, 1, 8, 1), by_logits,
+                           1e-9, 1e-12));
+  EXPECT_FALSE(at::allclose(by_logits, DistillationGradient(DistillationLoss::dkd, student, teacher, 1, 8, 1)));
+}
+
+// Two classes, number by number: t = (0.8, 0.2), p = (0.5, 0.5), lambda = 8.
+TEST(ProbabilityGradient, PrintedDkdOfTwoClassesByHand) {
+  const at::Tensor teacher = at::tensor({std::log(4.0), 0.0}, at::kDouble).reshape({1, 2});
+  const at::Tensor v =
+      ProbabilityGradient(DistillationLoss::dkd_printed, at::zeros({1, 2}, at::kDouble), teacher, 1, 8, 1);
+  EXPECT_NEAR(v[0][0].item<double>(), -0.8 / 0.5 + 0.2 / 0.5, 1e-12);
+  EXPECT_NEAR(v[0][1].item<double>(), -8 * 0.2 / (0.8 * 0.5 * 0.5), 1e-12);
+}
+
+TEST(ProbabilityGradient, StaysFiniteWhereProbabilitiesVanish) {
+  for (const auto loss :
+       {DistillationLoss::dkd, DistillationLoss::kd, DistillationLoss::ce_hard, DistillationLoss::dkd_printed}) {
+    for (const double scale : {0.0, 60.0, 3e4}) {
+      const at::Tensor v =
+          ProbabilityGradient(loss, Logits(scale, 1).to(at::kFloat), Logits(scale, 4).to(at::kFloat), 1, 8, 1);
+      EXPECT_TRUE(at::isfinite(v).all().item<bool>()) << static_cast<int>(loss) << " " << scale;
+    }
+  }
+}
+
+TEST(KeepLargest, ByValueKeepsTheLargestWhateverTheirSign) {
+  const at::Tensor g = at::tensor({0.1f, -0.9f, 0.5f, -0.5f, -0.1f, -0.9f, -0.2f, -0.3f}).reshape({2, 4});
+  const at::Tensor want = at::tensor({0.1f, 0.0f, 0.5f, 0.0f, -0.1f, 0.0f, -0.2f, 0.0f}).reshape({2, 4});
+  EXPECT_TRUE(at::equal(KeepLargest(g, 2, MaskBy::value), want));
+}
+
+TEST(KeepLargest, OverTheBatchKeepsSoManyOfAllRows) {
+  const at::Tensor g = at::tensor({0.1f, -0.9f, 0.5f, -0.5f, -0.1f, -0.8f, -0.2f, -0.3f}).reshape({2, 4});
+  const at::Tensor want = at::tensor({0.0f, -0.9f, 0.0f, 0.0f, 0.0f, -0.8f, 0.0f, 0.0f}).reshape({2, 4});
+  EXPECT_TRUE(at::equal(KeepLargest(g, 2, MaskBy::magnitude, MaskOver::batch), want));
+}
+
+// One answer would change what is kept of every row, each by 2 C.
+TEST(GaussianGradient, MaskOverTheBatchNeedsTheNormOfTheBatch) {
+  GradientSettings settings;
+  settings.classes = kClasses;
+  settings.top_k = 2;
+  settings.mask_over = MaskOver::batch;
+  const auto make = [&] { return GaussianGradient::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))); };
+  EXPECT_EQ(make().status().code(), StatusCode::usage);
+  settings.normalization = Normalization::frobenius;
+  EXPECT_TRUE(make().ok());
+}
+
 TEST(KeepLargest, KeepsTheLargestMagnitudesAndTheLeftOfEqualOnes) {
   const at::Tensor g = at::tensor({0.1f, -0.9f, 0.5f, -0.5f, 0.2f, 0.0f, 0.3f, 0.3f, -0.3f, 0.0f}).reshape({2, 5});
   const at::Tensor want = at::tensor({0.0f, -0.9f, 0.5f, 0.0f, 0.0f, 0.0f, 0.3f, 0.3f, 0.0f, 0.0f}).reshape({2, 5});

@@ -1,11 +1,11 @@
 // Gradients summed over an ensemble: against values worked by hand, and the noise against what the event says of it.
 #include "worker/release/member_gradient.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/one_hot.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <ATen/ops/one_hot.h>
-
 #include <cmath>
 #include <thread>
 #include <vector>
