@@ -108,6 +108,11 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kGradient, "gradient_of", Index(GradientOf::probabilities), {}, Reading::printed},
       PresetRow{kGradient, "loss", Index(DistillationLoss::dkd_printed), "dpsd-data dpsd-t feddpsd", Reading::printed},
       PresetRow{kGradient, "mask_by", Index(MaskBy::value), kGradientsOfDpsd, Reading::printed},
+      // DPDFD Eq. 5 and DP-DFD Eq. 2; DPSD Eq. 7 and 8 with their sums
+      PresetRow{kGradient, "generator_form", Index(GeneratorForm::printed), "dpdfd dpdfd-ensemble", Reading::printed},
+      PresetRow{kResponse, "generator_form", Index(GeneratorForm::printed), "dp-dfd", Reading::printed},
+      PresetRow{kGradient | kResponse, "generator_form", Index(GeneratorForm::printed_sums), kOfDpsdAndClients,
+                Reading::printed},
       PresetRow{kResponse, "replay", std::int64_t{0}, "dp-dfd", Reading::printed},
       PresetRow{kResponse, "replay_fraction", 0.0, "dp-dfd", Reading::printed},
       PresetRow{kGradient, "information_entropy", 1.0, {}, kLiteral},

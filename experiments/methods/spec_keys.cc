@@ -204,6 +204,7 @@ constexpr std::array<std::string_view, 6> kAugments = {"none",   "shift",  "crop
 constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
+constexpr std::array<std::string_view, 3> kGeneratorForms = {"dafl", "printed", "printed-sums"};
 constexpr std::array<std::string_view, 2> kDiscriminators = {"student", "teacher"};
 constexpr std::array<std::string_view, 2> kGenerators = {"dafl", "fast"};
 constexpr std::array<std::string_view, 2> kImageLabels = {"teacher", "true"};
@@ -527,6 +528,14 @@ constexpr SpecKey kKeys[] = {
                                "information_entropy", kWeight, 0, "weight of the generator's batch entropy loss")),
     Generated(kGenerating, Row<&S::generator, &GeneratorValues::activation_norm>(
                                "activation_norm", kWeight, 0, "weight of the generator's activation loss")),
+
+    Quiet(kGradient | kResponse,
+          Generated(kGradient | kResponse,
+                    Choice<&S::generator, &GeneratorValues::form>(
+                        "generator_form", kGeneratorForms, 0,
+                        "of the entropy and activation terms: dafl (of the mean prediction; less the mean feature), "
+                        "printed (of each row, averaged; plus the norm of all features) or printed-sums (of all terms "
+                        "sums over the rows, and of each row's features the norm)"))),
 
     Quiet(kGradient | kResponse | kRaw,
           Generated(kGradient | kResponse | kRaw,

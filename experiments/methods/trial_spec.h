@@ -46,6 +46,9 @@ enum class Precision : std::uint8_t { float32, bfloat16 };
 enum class Optimizer : std::uint8_t { adam, sgd };
 // How a learning rate falls.
 enum class Schedule : std::uint8_t { linear, cosine, step };
+// Which form the entropy and activation terms of a generator's loss take: DAFL's, as printed for a batch (DPDFD,
+// equation 5), or as printed with sums over the rows (DPSD, equation 8).
+enum class GeneratorForm : std::uint8_t { dafl, printed, printed_sums };
 // Whom a generator is trained through.
 enum class Discriminator : std::uint8_t { student, teacher };
 // Which network makes the images: DAFL's, or the one that Fast-Datafree and DENSE share.
@@ -199,6 +202,7 @@ struct GeneratorValues {
   std::int64_t width = 32;
   GeneratorNetwork network = GeneratorNetwork::dafl;
   double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
+  GeneratorForm form = GeneratorForm::dafl;
   double bn_statistics = 0;  // distance of a batch's statistics from those a batch norm holds
   double adversarial = 0;    // dense: disagreement of student and teacher
   double latent_lr = 0;      // above 0: the latents persist and are trained

@@ -6,6 +6,8 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/sign.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
@@ -43,6 +45,7 @@ class Terms {
         p_(log_p_.exp()),
         form_(form),
         rows_(static_cast<double>(rows)),
+        mean_(form == GeneratorForm::printed_sums ? 1 : 1 / rows_),
         gang_(gang) {
     out_.logits = at::zeros_like(p_);
     out_.features = at::zeros_like(features_);
@@ -50,13 +53,13 @@ class Terms {
 
   void AddOneHot(double weight) {
     const at::Tensor own = at::one_hot(logits_.argmax(1), logits_.size(1)).to(p_.scalar_type());
-    out_.logits.add_(p_ - own, weight / rows_);
-    out_.loss -= weight * (own * log_p_).sum().item<double>() / rows_;
+    out_.logits.add_(p_ - own, weight * mean_);
+    out_.loss -= weight * (own * log_p_).sum().item<double>() * mean_;
   }
 
   void AddTargets(const at::Tensor& targets) {
-    out_.logits.add_(p_ * targets.sum(1, true) - targets, 1 / rows_);
-    out_.loss -= (targets * log_p_).sum().item<double>() / rows_;
+    out_.logits.add_(p_ * targets.sum(1, true) - targets, mean_);
+    out_.loss -= (targets * log_p_).sum().item<double>() * mean_;
   }
 
   // v = d term / d p, pulled back through the softmax: p (v - <p, v>).
@@ -64,9 +67,9 @@ class Terms {
     const bool dafl = form_ == GeneratorForm::dafl;
     const at::Tensor mean = totals.mean_prediction.clamp_min(kMinProbability);
     const at::Tensor v = (dafl ? mean.log() : log_p_) + 1;
-    out_.logits.add_(p_ * (v - (p_ * v).sum(1, true)), weight / rows_);
+    out_.logits.add_(p_ * (v - (p_ * v).sum(1, true)), weight * mean_);
     out_.loss += dafl ? Once(weight * (mean * mean.log()).sum().item<double>(), gang_)
-                      : weight * (p_ * log_p_).sum().item<double>() / rows_;
+                      : weight * (p_ * log_p_).sum().item<double>() * mean_;
   }
 
   void AddActivation(double weight, const Totals& totals) {
@@ -74,6 +77,12 @@ class Terms {
       const double n = rows_ * static_cast<double>(features_.size(1));
       out_.features.add_(features_.sign(), -weight / n);
       out_.loss -= weight * features_.abs().sum().item<double>() / n;
+      return;
+    }
+    if (form_ == GeneratorForm::printed_sums) {
+      const at::Tensor norms = features_.norm(2, 1, true);
+      out_.features.add_(at::where(norms > 0, features_ / norms, at::zeros({}, features_.options())), weight);
+      out_.loss += weight * norms.sum().item<double>();
       return;
     }
     if (totals.feature_norm > 0) out_.features.add_(features_, weight / totals.feature_norm);
@@ -88,6 +97,7 @@ class Terms {
   at::Tensor logits_, features_, log_p_, p_;
   GeneratorForm form_;
   double rows_;
+  double mean_;  // what a row's term is multiplied by
   const Collective& gang_;
   GeneratorGradient out_;
 };

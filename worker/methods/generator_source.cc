@@ -59,16 +59,15 @@ at::Tensor GeneratorSource::Made(std::int64_t step, std::int64_t rows) {
 Status GeneratorSource::AskStudent(const at::Tensor& images, std::int64_t rows, const Network& student,
                                    const GeneratorTarget& target, const GeneratorWeights& weights, Seeds& seeds) {
   const NetworkOutput out = student.Forward(images);
-  const bool dafl = spec_.reading != Reading::printed;
-  RETORT_ASSIGN_OR_RETURN(
-      const GeneratorGradient gradient,
-      GeneratorLoss(out, target.y, weights, dafl ? GeneratorForm::dafl : GeneratorForm::printed, rows, gang_));
+  RETORT_ASSIGN_OR_RETURN(const GeneratorGradient gradient,
+                          GeneratorLoss(out, target.y, weights, spec_.generator.form, rows, gang_));
   seeds.outputs.insert(seeds.outputs.end(), {out.logits, out.features});
   seeds.gradients.insert(seeds.gradients.end(), {gradient.logits, gradient.features});
   seeds.loss += gradient.loss;
   if (target.released.defined()) {
-    // L_S = -mean_i <y_i, log p_i>, differentiated by the y that the teacher's Jacobian reaches.
-    const double scale = -target.slope / static_cast<double>(rows);
+    // L_S = -mean_i <y_i, log p_i>, or the sum, differentiated by the y that the teacher's Jacobian reaches.
+    const bool sums = spec_.generator.form == GeneratorForm::printed_sums;
+    const double scale = -target.slope / (sums ? 1 : static_cast<double>(rows));
     seeds.outputs.push_back(target.released);
     seeds.gradients.push_back(at::log_softmax(out.logits.detach(), 1) * scale);
   }

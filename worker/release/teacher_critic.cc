@@ -122,8 +122,7 @@ Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherMode
                         spec.generator.bn_statistics, spec.generator.adversarial};
   const at::NoGradGuard no_grad;
   if (raw && teacher.ForwardWithInternals(image).norms.empty()) weights.bn_statistics = 0;
-  return Create(teacher, image, weights,
-                spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
+  return Create(teacher, image, weights, spec.generator.form);
 }
 
 Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64_t rows, Collective& gang,

@@ -40,9 +40,8 @@ class TeacherCritic {
   [[nodiscard]] static Result<TeacherCritic> Create(TeacherModel& teacher, const at::Tensor& image,
                                                     const CriticWeights& weights, GeneratorForm form);
 
-  // With the weights of a trial's keys; DAFL's form but in the reading "printed". Error: usage, too, for an ensemble
-  // where the trial is not one that takes its raw answers; such a trial compares the statistics of the batch norms that
-  // there are, if any.
+  // With the weights and the form of a trial's keys. Error: usage, too, for an ensemble where the trial is not one that
+  // takes its raw answers; such a trial compares the statistics of the batch norms that there are, if any.
   [[nodiscard]] static Result<TeacherCritic> FromSpec(const TrialSpec& spec, TeacherModel& teacher,
                                                       const at::Tensor& image);
 

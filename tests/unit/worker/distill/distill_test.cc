@@ -22,6 +22,11 @@ struct Outputs {
 // The same objective, written for autograd.
 at::Tensor Objective(const Outputs& o, const GeneratorWeights& w, GeneratorForm form) {
   const at::Tensor log_p = at::log_softmax(o.logits, 1), p = log_p.exp();
+  if (form == GeneratorForm::printed_sums) {
+    const at::Tensor label = at::one_hot(o.logits.detach().argmax(1), o.logits.size(1));
+    return -(o.targets * log_p).sum() - w.one_hot * (label * log_p).sum() + w.information_entropy * (p * log_p).sum() +
+           w.activation_norm * o.features.norm(2, 1).sum();
+  }
   at::Tensor loss = -(o.targets * log_p).sum(1).mean();
   loss = loss + w.one_hot * at::cross_entropy_loss(o.logits, o.logits.detach().argmax(1));
   if (form == GeneratorForm::dafl) {
@@ -34,7 +39,7 @@ at::Tensor Objective(const Outputs& o, const GeneratorWeights& w, GeneratorForm 
 TEST(GeneratorLoss, IsTheGradientOfItsObjective) {
   const GeneratorWeights weights{0.7, 3, 0.2};
   const auto solo = MakeSoloCollective();
-  for (const GeneratorForm form : {GeneratorForm::dafl, GeneratorForm::printed}) {
+  for (const GeneratorForm form : {GeneratorForm::dafl, GeneratorForm::printed, GeneratorForm::printed_sums}) {
     const Outputs o;
     const at::Tensor objective = Objective(o, weights, form);
     const auto want = VectorJacobian({objective}, {at::ones({}, at::kDouble)}, {o.logits, o.features});
@@ -44,6 +49,19 @@ TEST(GeneratorLoss, IsTheGradientOfItsObjective) {
     EXPECT_TRUE(at::allclose(got.features, want[1], 1e-9, 1e-12));
     EXPECT_NEAR(got.loss, objective.item<double>(), 1e-9);
   }
+}
+
+// |f| has no derivative at 0.
+TEST(GeneratorLoss, ARowOfZeroFeaturesHasNoGradient) {
+  Outputs o;
+  o.features = at::ones({6, 7}, at::kDouble);
+  o.features[2].zero_();
+  const auto solo = MakeSoloCollective();
+  const GeneratorGradient got =
+      GeneratorLoss({o.logits, o.features}, {}, {0, 0, 1}, GeneratorForm::printed_sums, 6, *solo).value();
+  EXPECT_EQ(got.features[2].abs().max().item<double>(), 0);
+  EXPECT_NEAR(got.features[0].norm().item<double>(), 1, 1e-12);
+  EXPECT_NEAR(got.loss, 5 * std::sqrt(7), 1e-12);
 }
 
 TEST(GeneratorLoss, LeavesOutTheTargetsThatAreNotThere) {
