@@ -108,6 +108,9 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kGradient, "gradient_of", Index(GradientOf::probabilities), {}, Reading::printed},
       PresetRow{kGradient, "loss", Index(DistillationLoss::dkd_printed), "dpsd-data dpsd-t feddpsd", Reading::printed},
       PresetRow{kGradient, "mask_by", Index(MaskBy::value), kGradientsOfDpsd, Reading::printed},
+      PresetRow{kGradient, "target", Index(GradientTarget::gradient), "feddpsd", Reading::printed},
+      // DPSD Eq. 4 and 5; its Algorithm 2 draws over the candidates
+      PresetRow{kResponse, "response_over", Index(ResponseOver::classes), "dpsd-label", Reading::printed},
       // DPDFD Eq. 5 and DP-DFD Eq. 2; DPSD Eq. 7 and 8 with their sums
       PresetRow{kGradient, "generator_form", Index(GeneratorForm::printed), "dpdfd dpdfd-ensemble", Reading::printed},
       PresetRow{kResponse, "generator_form", Index(GeneratorForm::printed), "dp-dfd", Reading::printed},

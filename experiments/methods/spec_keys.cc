@@ -197,6 +197,8 @@ constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
 constexpr std::array<std::string_view, 4> kLosses = {"dkd", "kd", "ce-hard", "dkd-printed"};
 constexpr std::array<std::string_view, 2> kGradientsOf = {"logits", "probabilities"};
+constexpr std::array<std::string_view, 2> kGradientTargets = {"step", "gradient"};
+constexpr std::array<std::string_view, 2> kResponsesOver = {"candidates", "classes"};
 constexpr std::array<std::string_view, 2> kMasksBy = {"magnitude", "value"};
 constexpr std::array<std::string_view, 2> kMasksOver = {"row", "batch"};
 constexpr std::array<std::string_view, 6> kAugments = {"none",   "shift",  "crop-flip", "random-resized-crop",
@@ -410,6 +412,10 @@ constexpr SpecKey kKeys[] = {
     Only(kInTrial,
          Row<&S::release, &ReleaseValues::epsilon0>("epsilon0", From(0, 1e3), kResponse | kLabel,
                                                     "of one randomised response; 0 = from epsilon by calibrate")),
+    Quiet(Choice<&S::release, &ReleaseValues::response_over>(
+        "response_over", kResponsesOver, kResponse,
+        "over which classes a response is drawn where the teacher's is a candidate: the candidates, or all classes, "
+        "whose answers tell that it was one: claims become unbounded unless top_k is all classes")),
     Quiet(kGradient, Choice<&S::release, &ReleaseValues::branch>(
                          "branch", kBranches, kGradient | kResponse,
                          "of feddpsd: noisy gradients (data) or randomised responses (label)")),
@@ -443,6 +449,10 @@ constexpr SpecKey kKeys[] = {
         "gamma", kWeight, kGradient,
         "factor on the noised gradient that the student's prediction loses, throughout; 0 = kappa over norm_bound, "
         "which falls to kappa_end over it")),
+    Quiet(Choice<&S::distill, &DistillValues::target>(
+        "target", kGradientTargets, kGradient,
+        "what the student is taught: its prediction less gamma times the noised gradient (step), or the noised "
+        "gradient as it is, as line 15 of FedDPSD's algorithm prints it")),
     Quiet(Row<&S::distill, &DistillValues::project>(
         "project", {}, kGradient,
         "takes the mean of each row from the noised gradient, which a gradient at logits does not have")),

@@ -34,6 +34,12 @@ enum class Calibrate : std::uint8_t { none, noise, steps };
 enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard, dkd_printed };
 // What a distillation loss is differentiated by: the student's logits, or its probabilities as if they were free.
 enum class GradientOf : std::uint8_t { logits, probabilities };
+// What a student is taught by a noised gradient: its own prediction less gamma times it, or the gradient itself
+// (FedDPSD, Algorithm 2, line 15).
+enum class GradientTarget : std::uint8_t { step, gradient };
+// Over which classes a randomised response is drawn where the teacher's class is a candidate: the candidates (DPSD,
+// Algorithm 2), or all classes (DPSD, equations 4 and 5).
+enum class ResponseOver : std::uint8_t { candidates, classes };
 // Which entries of a gradient are its largest, and among which they are sought: those of a row, or of a batch.
 enum class MaskBy : std::uint8_t { magnitude, value };
 enum class MaskOver : std::uint8_t { row, batch };
@@ -113,6 +119,7 @@ struct ReleaseValues {
   MaskOver mask_over = MaskOver::row;
   double threshold = 0;    // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
   double epsilon0 = 0;     // of one randomised response; 0 = calibrate fills it
+  ResponseOver response_over = ResponseOver::candidates;
   Branch branch = Branch::data;
   Trust trust = Trust::untrusted;
   Clipping clipping = Clipping::flat;
@@ -143,9 +150,10 @@ struct DistillValues {
   ImageLabel label = ImageLabel::teacher;  // of private images
   double dkd_alpha = 1, dkd_beta = 8;
   double temperature = 1;
-  double kappa = 0.25;              // gamma * C, the size of the injected step, at the start
-  double kappa_end = 0.01;          // reached linearly at the last step
-  double gamma = 0;                 // of y = p - gamma g~, throughout; 0 = kappa / norm_bound
+  double kappa = 0.25;      // gamma * C, the size of the injected step, at the start
+  double kappa_end = 0.01;  // reached linearly at the last step
+  double gamma = 0;         // of y = p - gamma g~, throughout; 0 = kappa / norm_bound
+  GradientTarget target = GradientTarget::step;
   bool project = true;              // g~ less the mean of each row, which a gradient at logits does not have
   std::int64_t replay = 40;         // batches the transfer set keeps
   std::int64_t student_steps = 16;  // per release step

@@ -65,10 +65,11 @@ PrivacyEvent ResponseEvent(const TrialSpec& spec) {
   event.choices = 2;
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
-  // The printed forms: FedDPSD's is the working one, and DPSD's equation 5 where every class is a candidate.
-  const bool printed = spec.reading == Reading::printed;
-  if (printed && spec.method == "dp-dfd") event.voids.emplace_back(kVoidSoftOutput);
-  if (printed && spec.method == "dpsd-label" && spec.release.top_k != spec.data->classes)
+  // DP-DFD as printed, and answers over every class, which are not all candidates (DPSD, equation 5).
+  const bool soft = spec.reading == Reading::printed && spec.method == "dp-dfd";
+  const bool whole = spec.release.threshold == 0 && spec.release.top_k == spec.data->classes;
+  if (soft) event.voids.emplace_back(kVoidSoftOutput);
+  if (!soft && spec.release.response_over == ResponseOver::classes && !whole)
     event.voids.emplace_back(kVoidSupportLeak);
   if (AsksEnsemble(spec)) event.assumptions.emplace_back(kAssumeDisjointShards);
   return event;

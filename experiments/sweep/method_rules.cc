@@ -134,6 +134,13 @@ void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
                "the printed equations teach the answers as they are: set response_loss = "
                "\"label\"",
                {"label"});
+  if (response && spec.release.response_over == ResponseOver::classes &&
+      (spec.method == "feddpsd" || spec.labels.response_loss == ResponseLoss::likelihood))
+    errors.Add(
+        {"response_over", "response_loss", "method"},
+        "response_over = \"classes\" is of equation 5 alone: members of an ensemble answer over their candidates, "
+        "and so does what response_loss = \"likelihood\" reckons with",
+        {"candidates"});
   if (response && spec.release.top_k == 1)
     errors.Add({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
   if (response && spec.release.threshold >= 1) errors.Add({"threshold"}, "no class has a probability above 1");

@@ -13,6 +13,7 @@ TrialSpec Spec(const std::string& method, Reading reading, double epsilon0) {
   spec.release.branch = method == "feddpsd" ? Branch::label : Branch::data;
   spec.release.top_k = method == "dp-dfd" ? 0 : 3;
   spec.release.epsilon0 = epsilon0;
+  if (method == "dpsd-label" && reading == Reading::printed) spec.release.response_over = ResponseOver::classes;
   return spec;
 }
 

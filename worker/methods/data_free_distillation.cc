@@ -149,7 +149,8 @@ class DataFreeDistillation final : public StudentMethod {
     std::vector<double> losses = {0, 0};
     RETORT_ASSIGN_OR_RETURN(losses[0], TeachBatch(step, asked.images, targets));
     if (source_) {
-      const GeneratorTarget aim{Own(targets, ComputeRowShare(spec_.batch, gang_)), undetached, -gamma};
+      const double slope = spec_.distill.target == GradientTarget::gradient ? 1 : -gamma;
+      const GeneratorTarget aim{Own(targets, ComputeRowShare(spec_.batch, gang_)), undetached, slope};
       RETORT_ASSIGN_OR_RETURN(losses[1],
                               source_->Improve(step, asked.own, spec_.batch, learner_.network(), aim,
                                                source_->RatesAt(Decay(step)), critic_ ? &*critic_ : nullptr));
@@ -236,9 +237,11 @@ class DataFreeDistillation final : public StudentMethod {
     return values.detach();
   }
 
-  // What the student is taught: y = p - gamma g~, or the private teacher's softened prediction.
+  // What the student is taught: y = p - gamma g~, the mean noised gradient as it is, or the private teacher's softened
+  // prediction.
   at::Tensor ComputeTargets(const at::Tensor& logits, const at::Tensor& released, double gamma) const {
     if (spec_.reading == Reading::sound) return at::softmax(released / spec_.distill.temperature, 1);
+    if (spec_.distill.target == GradientTarget::gradient) return released;
     if (!spec_.distill.project) return at::softmax(logits, 1) - gamma * released;
     return release::SoftTarget(logits, release::ZeroSum(released), gamma);
   }

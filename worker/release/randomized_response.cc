@@ -67,10 +67,8 @@ ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes
   settings.epsilon0 = spec.release.epsilon0;
   settings.classes = classes;
   settings.batch = spec.batch;
-  if (spec.reading == Reading::printed) {
-    if (spec.method == "dp-dfd") settings.form = ResponseForm::soft;
-    if (spec.method == "dpsd-label") settings.form = ResponseForm::every_class;
-  }
+  if (spec.release.response_over == ResponseOver::classes) settings.form = ResponseForm::every_class;
+  if (spec.reading == Reading::printed && spec.method == "dp-dfd") settings.form = ResponseForm::soft;
   settings.candidates = spec.release.threshold > 0 ? 0 : spec.release.top_k;
   settings.members = members;
   settings.generator_touched_teacher =

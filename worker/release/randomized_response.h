@@ -31,8 +31,8 @@ struct ResponseSettings {
   bool generator_touched_teacher = false;
 };
 
-// What the trial asks for, of a teacher with so many members. The printed reading is the soft form in DP-DFD and every
-// class in DPSD; FedDPSD's algorithm is printed as it works.
+// What the trial asks for, of a teacher with so many members. The printed reading is the soft form in DP-DFD;
+// `response_over` says whether it is every class in the others.
 [[nodiscard]] ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes, std::int64_t members);
 
 // With r the teacher's first largest class, I the candidates of the row and k = |I| >= 2:

@@ -118,6 +118,7 @@ class TinyTrials {
       spec.generator.activation_norm = 0;
     } else {
       spec.release.top_k = 2;
+      if (method == "dpsd-label" && reading == Reading::printed) spec.release.response_over = ResponseOver::classes;
       spec.labels.response_loss = reading == Reading::working ? ResponseLoss::likelihood : ResponseLoss::label;
     }
     return spec;

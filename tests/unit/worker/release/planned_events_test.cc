@@ -106,9 +106,29 @@ TEST(PlanEvents, EqualWhatRandomisedResponsesDescribe) {
           spec.release.top_k = top_k;
           spec.generator.discriminator = discriminator;
           ExpectAsPlanned(spec, spec.method == "feddpsd" ? 5 : 1, 7, 48);
+          if (spec.method == "feddpsd") continue;
+          spec.release.response_over = ResponseOver::classes;
+          ExpectAsPlanned(spec, 1, 7, 48);
         }
       }
     }
+  }
+}
+
+// Probabilities, a mask by value and over the batch: what is bounded is bounded as before.
+TEST(PlanEvents, EqualWhatPrintedGradientsDescribe) {
+  for (const char* method : {"dpdfd", "dpsd-data", "dpdfd-ensemble", "feddpsd"}) {
+    TrialSpec spec = Spec();
+    spec.method = method;
+    spec.reading = Reading::printed;
+    spec.release.normalization = Normalization::frobenius;
+    spec.release.gradient_of = GradientOf::probabilities;
+    spec.distill.loss = DistillationLoss::dkd_printed;
+    spec.release.top_k = 3;
+    spec.release.mask_by = MaskBy::value;
+    spec.release.mask_over = MaskOver::batch;
+    const bool several = spec.method == "dpdfd-ensemble" || spec.method == "feddpsd";
+    ExpectAsPlanned(spec, several ? 5 : 1, 7, 48);
   }
 }
 

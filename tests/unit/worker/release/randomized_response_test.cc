@@ -210,7 +210,7 @@ TEST(ResponseSettingsFor, ANumberOfCandidatesHoldsOnlyWithoutAThreshold) {
   EXPECT_EQ(ResponseSettingsFor(spec, 10, 1).candidates, 3);
   spec.release.threshold = 0.05;
   EXPECT_EQ(ResponseSettingsFor(spec, 10, 1).candidates, 0);
-  spec.reading = Reading::printed;
+  spec.release.response_over = ResponseOver::classes;
   const auto mechanism =
       RandomizedResponse::Create(ResponseSettingsFor(spec, 3, 1), noise::NoiseKey::FromSeed(1, TrialId(1))).value();
   EXPECT_EQ(mechanism->Describe(1).voids, std::vector<std::string>{std::string(privacy::kVoidSupportLeak)})
