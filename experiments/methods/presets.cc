@@ -129,6 +129,7 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kGradient | kResponse, "lr_end", 1.0, kWithStatedRate, kLiteral},
       PresetRow{kGradient, "loss", Index(DistillationLoss::ce_hard), "dpdfd-direct", kLiteral},
       PresetRow{kGradient, "sigma", 100.0, "feddpsd", kLiteral},
+      PresetRow{kGradient | kResponse, "initialisation", Index(Initialisation::xavier), kOfDpsd, kLiteral},
       PresetRow{kGradient, "gamma", 0.1, kGradientsOfDpsd, kLiteral},
       PresetRow{kGradient | kResponse, "latent_lr", 0.01, kOfDpsd, kLiteral},
       PresetRow{kGradient | kResponse, "steps", std::int64_t{200}, kOfDpsdAndClients, kLiteral},

@@ -205,6 +205,7 @@ constexpr std::array<std::string_view, 6> kAugments = {"none",   "shift",  "crop
                                                        "affine", "elastic"};
 constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
+constexpr std::array<std::string_view, 2> kInitialisations = {"as-defined", "xavier"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
 constexpr std::array<std::string_view, 3> kGeneratorForms = {"dafl", "printed", "printed-sums"};
 constexpr std::array<std::string_view, 2> kDiscriminators = {"student", "teacher"};
@@ -514,6 +515,10 @@ constexpr SpecKey kKeys[] = {
     Quiet(kPlain | kEnsemble | kLabel | kFederated | kRaw,
           Row<&S::optimization, &OptimizationValues::momentum>(
               "momentum", {0, 0.9999, false}, kDpsgd | kPlain | kEnsemble | kLabel | kFederated | kRaw, "of SGD")),
+    Quiet(Choice<&S::optimization, &OptimizationValues::initialisation>(
+        "initialisation", kInitialisations, kGradient | kResponse,
+        "how the weights of student and generator begin: as their networks define it, or xavier: uniform on "
+        "+-sqrt(6 / (fan in + fan out))")),
 
     Generated(kGenerating,
               Row<&S::generator, &GeneratorValues::steps>("generator_steps", From(0, 1e6), 0,

@@ -23,7 +23,7 @@ constexpr std::string_view kOfGradients = "dpsd-data dpsd-t dpsd-kd", kDpsd = "d
                            kDpsdAll = "dpsd-data dpsd-t dpsd-kd dpsd-label feddpsd";
 constexpr std::string_view kDetails = "section IV-A", kReadme = "README of its code";
 
-constexpr PaperSetting kStated[] = {
+constexpr TextSetting kStated[] = {
     // DPDFD
     {kConverts, "source", "generator", "Algorithm 1"},
     {kConverts, "loss", "dkd", "section 4.2"},
@@ -61,7 +61,7 @@ constexpr PaperSetting kStated[] = {
     // DPSD, of gradients and of labels
     {kDpsdAll, "source", "generator", "Algorithm 1"},
     {"dpsd-data dpsd-t feddpsd", "loss", "dkd", "Eq. 2"},
-    {"dpsd-data dpsd-t feddpsd", "dkd_alpha", "1", "Eq. 2"},
+    {"dpsd-data dpsd-t", "dkd_alpha", "1", "Eq. 2"},
     {"dpsd-data dpsd-t feddpsd", "dkd_beta", "8", "Eq. 2"},
     {"dpsd-kd", "loss", "kd", "section IV-F 5"},
     {kDpsdAll, "sigma", "100", kDetails},
@@ -82,6 +82,7 @@ constexpr PaperSetting kStated[] = {
     {"dpsd-label feddpsd", "threshold", "0", "Eq. 5: the top k alone"},
     {"dpsd-label feddpsd", "response_loss", "label", "Eq. 7"},
     {kOfGradients, "gamma", "0.1", "Eq. 3"},
+    {kDpsd, "initialisation", "xavier", "Algorithm 1"},
     {kDpsdAll, "lr", "0.1", kDetails},
     {kDpsdAll, "generator_lr", "0.01", kDetails},
     {kDpsd, "latent_lr", "0.01", "Algorithm 1"},
@@ -102,6 +103,7 @@ constexpr PaperSetting kStated[] = {
     {kDpsd, "network", "resnet34", kDetails, "ImageNet"},
 
     // RONA
+    {"rona", "source", "public", "Overall Structure"},
     {"rona", "batch", "512", "Effect of Parameters"},
     {"rona", "adaptive_bound", "true", "Privacy Protection"},
     {"rona", "selection", "k-centre", "Algorithm 3"},
@@ -184,7 +186,7 @@ bool Fits(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
   return here == text || (key.name == "loss" && here == std::string(text) + "-printed");
 }
 
-std::string FormatStated(const PaperSetting& setting, const SpecKey& key) {
+std::string FormatStated(const TextSetting& setting, const SpecKey& key) {
   const std::string_view text = setting.words.empty() ? setting.value : setting.words;
   if (text.starts_with(kSame)) return std::string(text.substr(kSame.size()));
   if (!setting.words.empty() || text.starts_with(kMore) || key.type != KeyType::number) return std::string(text);
@@ -223,20 +225,20 @@ void ForEachName(std::string_view names, Visit visit) {
 
 }  // namespace
 
-std::span<const PaperSetting> PaperSettings() { return kStated; }
+std::span<const TextSetting> TextSettings() { return kStated; }
 
 std::span<const OpenSetting> OpenSettings() { return kOpen; }
 
-bool IsAbout(const PaperSetting& setting, const TrialSpec& spec) {
+bool IsAbout(const TextSetting& setting, const TrialSpec& spec) {
   if (!IsStudentOfReading(spec) || !NamesMethod(setting.methods, spec.method)) return false;
   if (!IsOfBranch(spec, setting.branch)) return false;
   if (!setting.data.empty() && (!spec.data || !NamesMethod(setting.data, PublishedName(*spec.data)))) return false;
   return setting.most == 0 || (spec.privacy.epsilon > setting.above && spec.privacy.epsilon <= setting.most);
 }
 
-const PaperSetting* FindStated(const TrialSpec& spec, std::string_view key) {
-  const PaperSetting* found = nullptr;
-  for (const PaperSetting& setting : kStated) {
+const TextSetting* FindStated(const TrialSpec& spec, std::string_view key) {
+  const TextSetting* found = nullptr;
+  for (const TextSetting& setting : kStated) {
     if (setting.key != key || !IsAbout(setting, spec)) continue;
     if (found == nullptr || !setting.data.empty()) found = &setting;
   }
@@ -245,7 +247,7 @@ const PaperSetting* FindStated(const TrialSpec& spec, std::string_view key) {
 
 std::vector<Difference> ListDifferences(const TrialSpec& spec) {
   std::vector<Difference> found;
-  for (const PaperSetting& setting : kStated) {
+  for (const TextSetting& setting : kStated) {
     if (!IsAbout(setting, spec) || IsWithoutEffect(spec, setting.key)) continue;
     if (&setting != FindStated(spec, setting.key)) continue;
     const SpecKey* key = FindApplying(spec, setting.key);

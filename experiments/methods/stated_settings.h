@@ -13,7 +13,7 @@
 namespace retort {
 
 // A value that a text states.
-struct PaperSetting {
+struct TextSetting {
   std::string_view methods;  // names with spaces between
   std::string_view key;      // canonical name
   // As ValueText writes it; "= KEY": what that key says; "> 0": any number above.
@@ -24,11 +24,11 @@ struct PaperSetting {
   double above = 0, most = 0;   // for these epsilon alone: above < epsilon <= most; most = 0: for all
   std::string_view words = {};  // what people read in place of the value
 };
-[[nodiscard]] std::span<const PaperSetting> PaperSettings();
+[[nodiscard]] std::span<const TextSetting> TextSettings();
 // Whether the row is about the student's method, branch, data set and epsilon, in a reading that follows the paper.
-[[nodiscard]] bool IsAbout(const PaperSetting& setting, const TrialSpec& spec);
+[[nodiscard]] bool IsAbout(const TextSetting& setting, const TrialSpec& spec);
 // The row about a trial's key, or null. One that names data sets stands in place of one for all.
-[[nodiscard]] const PaperSetting* FindStated(const TrialSpec& spec, std::string_view key);
+[[nodiscard]] const TextSetting* FindStated(const TrialSpec& spec, std::string_view key);
 
 // Keys that a text leaves open, with what decides them in the reading `stated`.
 struct OpenSetting {

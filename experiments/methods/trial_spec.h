@@ -50,6 +50,8 @@ enum class Augment : std::uint8_t { none, shift, crop_flip, random_resized_crop,
 // Of the arithmetic inside a network; parameters, optimiser and releases are float32 with either.
 enum class Precision : std::uint8_t { float32, bfloat16 };
 enum class Optimizer : std::uint8_t { adam, sgd };
+// How the weights of student and generator begin: by their networks' definitions, or by Xavier's rule.
+enum class Initialisation : std::uint8_t { as_defined, xavier };
 // How a learning rate falls.
 enum class Schedule : std::uint8_t { linear, cosine, step };
 // Which form the entropy and activation terms of a generator's loss take: DAFL's, as printed for a batch (DPDFD,
@@ -200,7 +202,8 @@ struct OptimizationValues {
   double weight_decay = 0;                // sgd: added to the gradient; adam: decoupled
   Schedule schedule = Schedule::linear;
   std::int64_t lr_drops = 2;  // schedule "step": drops to a tenth, evenly spread
-  double averaging = 0;       // dpsgd: weight of the past in the running mean of parameters; 0 = the last
+  Initialisation initialisation = Initialisation::as_defined;
+  double averaging = 0;  // dpsgd: weight of the past in the running mean of parameters; 0 = the last
 };
 
 struct GeneratorValues {

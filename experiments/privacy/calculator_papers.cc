@@ -105,9 +105,9 @@ Result<std::vector<Answer>> GradientAnswers(const PaperSetting& setting, const c
     PrivacyEvent event;
   };
   const Reading readings[] = {
-      {"printed: one draw for the batch", MakePaperGradientEvent(setting, EventUnit::batch, false)},
+      {"one draw for the batch, rows of norm C", MakePaperGradientEvent(setting, EventUnit::batch, false)},
       {"row-averaged: a draw for each row", MakePaperGradientEvent(setting, EventUnit::row, false)},
-      {"printed, Frobenius norm", MakePaperGradientEvent(setting, EventUnit::batch, true)},
+      {"printed: one draw, the batch of norm C", MakePaperGradientEvent(setting, EventUnit::batch, true)},
       {"working: noise C·sigma/B on each row", MakePaperWorkingEvent(setting)},
   };
   for (const Reading& reading : readings) {

@@ -38,6 +38,7 @@ Result<std::unique_ptr<GeneratorSource>> GeneratorSource::Create(const TrialSpec
   const RngStream stream = RngStream(spec.seed, Purpose::parameters, 0, 1);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
                           Generator::Create(image, MakeGeneratorSettings(spec, scale), stream, device));
+  if (spec.optimization.initialisation == Initialisation::xavier) generator->parameters().RedrawXavier(stream);
   return std::unique_ptr<GeneratorSource>(new GeneratorSource(spec, std::move(generator), gang));
 }
 

@@ -102,8 +102,12 @@ Status CheckTeacher(const MethodInputs& inputs) {
 }  // namespace
 
 Result<std::unique_ptr<Network>> DrawNetwork(const MethodInputs& inputs) {
-  return MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
-                     RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device);
+  const RngStream stream(inputs.spec.seed, Purpose::parameters);
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Network> network,
+      MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
+  if (inputs.spec.optimization.initialisation == Initialisation::xavier) network->parameters().RedrawXavier(stream);
+  return network;
 }
 
 Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {

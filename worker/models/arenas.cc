@@ -74,6 +74,17 @@ void ParameterArena::Redraw(const RngStream& stream) {
   }
 }
 
+void ParameterArena::RedrawXavier(const RngStream& stream) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    const std::vector<std::int64_t>& shape = shapes_[i].shape;
+    if (shape.size() < 2) continue;
+    const std::int64_t window = Numel(shape) / (shape[0] * shape[1]);
+    const double bound = std::sqrt(6.0 / static_cast<double>((shape[0] + shape[1]) * window));
+    leaves_[i].copy_(UniformTensor(shape, bound, stream.Lane(i)));
+  }
+}
+
 void ParameterArena::Gather(const std::vector<at::Tensor>& gradients) {
   RETORT_CHECK(gradients.size() == gradient_views_.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {

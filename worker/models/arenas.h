@@ -49,6 +49,9 @@ class ParameterArena {
   [[nodiscard]] const std::vector<std::int64_t>& offsets() const { return offsets_; }
   // Initial values once more, from another stream.
   void Redraw(const RngStream& stream);
+  // Weights, parameters of two dimensions and more, once more: uniform on +-sqrt(6 / (fan in + fan out)) (Glorot and
+  // Bengio 2010, "Xavier"). Biases and norms stay as they are.
+  void RedrawXavier(const RngStream& stream);
   // Copies one gradient a leaf into gradient(); an undefined tensor counts as zero.
   void Gather(const std::vector<at::Tensor>& gradients);
   [[nodiscard]] std::int64_t parameter_count() const;  // without padding

@@ -36,6 +36,8 @@ constexpr Decision kDecisions[] = {
     {"dp-dfd", "epsilon0", "epsilon decides it by calibrate, whatever the reading"},
     {"dpsd-label", "epsilon0", "the same"},
     {"feddpsd", "epsilon0", "the same"},
+    {"dpsd-kd", "dkd_alpha", "a weight of dkd, which classic distillation does not have"},
+    {"dpsd-kd", "dkd_beta", "the same"},
 };
 
 bool IsDecided(std::string_view method, std::string_view key) {
@@ -81,7 +83,7 @@ TrialSpec MakeTrial(const StatedSetting& row, const std::string& method, Reading
   return spec;
 }
 
-std::string AsWritten(const PaperSetting& setting) {
+std::string AsWritten(const TextSetting& setting) {
   if (!setting.words.empty()) return std::string(setting.words);
   if (setting.value.starts_with("= ")) return std::string(setting.value.substr(2));
   return std::string(setting.value);
@@ -103,8 +105,9 @@ TEST(StatedSettings, AreThoseThatWereReadFromTheTexts) {
     const SpecKey& key = *FindTrialKey(row.key);
     for (const std::string& method : ListMethods(row)) {
       const TrialSpec spec = MakeTrial(row, method, Reading::stated);
-      if (!key.AppliesTo(FindKind(spec), spec.source) || IsDecided(row.method, row.key)) continue;
-      const PaperSetting* ours = FindStated(spec, key.name);
+      if (!key.AppliesTo(FindKind(spec), spec.source) || IsDecided(row.method, row.key) || IsDecided(method, row.key))
+        continue;
+      const TextSetting* ours = FindStated(spec, key.name);
       ASSERT_NE(ours, nullptr) << method << " " << row.key << " " << row.value << ": " << row.place;
       EXPECT_TRUE(SameValue(AsWritten(*ours), row.value))
           << method << " " << row.key << ": here " << AsWritten(*ours) << " (" << ours->place << "), text " << row.value
@@ -115,8 +118,8 @@ TEST(StatedSettings, AreThoseThatWereReadFromTheTexts) {
 
 TEST(StatedSettings, HaveNoRowThatNoTextStates) {
   // gamma stands for the texts' kappa, and Algorithm 2's replay is that of both branches.
-  const std::set<std::string_view> others = {"gamma"};
-  for (const PaperSetting& setting : PaperSettings()) {
+  const std::set<std::string_view> others = {"gamma", "initialisation"};  // without a key there
+  for (const TextSetting& setting : TextSettings()) {
     if (others.count(setting.key) > 0) continue;
     for (const MethodTraits& method : Methods()) {
       if (!NamesMethod(setting.methods, method.name)) continue;
@@ -185,8 +188,8 @@ TEST(StatedSettings, WorkingSaysWhereItDiffers) {
   EXPECT_THAT(KeysOf(ListDifferences(spec)),
               ElementsAre("dkd_beta", "information_entropy", "activation_norm", "generator_steps", "student_steps",
                           "student_batch", "replay"));
-  const TrialSpec federated = Make("dpsd-data", Reading::working);
-  EXPECT_THAT(ListDifferences(federated),
+  const TrialSpec by_gradients = Make("dpsd-data", Reading::working);
+  EXPECT_THAT(ListDifferences(by_gradients),
               ::testing::Contains(AllOf(Field(&Difference::key, "gamma"), Field(&Difference::here, "250 to 10"),
                                         Field(&Difference::text, "0.1"))));
 }
@@ -251,10 +254,11 @@ TEST(StatedSettings, PaperFilesFollowTheTextsOrSaySo) {
         const bool about = std::find(methods.begin(), methods.end(), spec.method) != methods.end() &&
                            (row.branch.empty() || KeyText(spec, "branch") == row.branch) &&
                            (row.data == "*" || spec.data->published_as.value_or("") == row.data) && IsCompared(row) &&
-                           spec.privacy.epsilon > row.epsilon_above && spec.privacy.epsilon <= row.epsilon_up_to;
+                           (row.epsilon_up_to > 1e6 ||
+                            (spec.privacy.epsilon > row.epsilon_above && spec.privacy.epsilon <= row.epsilon_up_to));
         const SpecKey* key = FindTrialKey(row.key);
         if (!about || !key->AppliesTo(FindKind(spec), spec.source) || IsDecided(row.method, row.key)) continue;
-        const PaperSetting* ours = FindStated(spec, key->name);
+        const TextSetting* ours = FindStated(spec, key->name);
         if (ours == nullptr || !SameValue(AsWritten(*ours), row.value)) continue;  // a row of the data set is stronger
         const std::string text = row.value == "batch"             ? std::to_string(spec.batch)
                                  : row.value == "1 / (2 classes)" ? "0"

@@ -262,6 +262,29 @@ TEST(NetworkState, HeadsThatNeverRunMayBeMissing) {
   EXPECT_TRUE(network->LoadState("", blobs).ok());
 }
 
+// Glorot and Bengio 2010: weights fill +-sqrt(6 / (fan in + fan out)), biases stay.
+TEST(NetworkState, XavierDrawsWeightsByBothFans) {
+  const auto network =
+      std::move(MakeNetwork("datalens-x0.125", {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
+  ParameterArena& parameters = network->parameters();
+  const at::Tensor before = parameters.flat().clone();
+  parameters.RedrawXavier(RngStream(1, Purpose::parameters));
+  for (std::size_t i = 0; i < parameters.shapes().size(); ++i) {
+    const std::vector<std::int64_t>& shape = parameters.shapes()[i].shape;
+    const at::Tensor now = parameters.leaves()[i].detach().flatten();
+    if (shape.size() < 2) {
+      EXPECT_TRUE(at::equal(now, before.narrow(0, parameters.offsets()[i], now.numel())));
+      continue;
+    }
+    const std::int64_t window = now.numel() / (shape[0] * shape[1]);
+    const double bound = std::sqrt(6.0 / static_cast<double>((shape[0] + shape[1]) * window));
+    EXPECT_LE(now.abs().max().item<double>(), bound);
+    if (now.numel() > 500) {
+      EXPECT_NEAR(now.square().mean().item<double>(), bound * bound / 3, 0.1 * bound * bound);
+    }
+  }
+}
+
 TEST(NetworkState, RedrawnNetworkIsANewOne) {
   const auto network = MakeAny("dense-mnist", {1, 28, 28}, 10);
   const auto fresh = network->StateBlobs("");
