@@ -143,6 +143,8 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kResponse, "replay_fraction", 0.0, "dpsd-label feddpsd", kLiteral},
       PresetRow{kGradient | kResponse, "latent", std::int64_t{256}, "feddpsd", kLiteral},
       PresetRow{kGradient | kResponse, "generator_width", std::int64_t{128}, "feddpsd", kLiteral},
+      PresetRow{kGradient | kResponse, "generator", Index(GeneratorNetwork::fast), "feddpsd", kLiteral},
+      PresetRow{kGradient, "label", Index(ImageLabel::truth), "dpdfd-direct", kLiteral},
       PresetRow{kResponse, "generator_steps", std::int64_t{1}, "dpsd-label feddpsd", kLiteral},
       PresetRow{kQuery, "warm_epochs", std::int64_t{0}, {}, Reading::stated},
       // RONA, as its authors' README sets it

@@ -38,6 +38,7 @@ constexpr TextSetting kStated[] = {
     {kConverts, "pretrain_steps", "0", "Algorithm 1"},
     {"dpdfd-direct", "source", "private", "section 4.4"},
     {"dpdfd-direct", "loss", "ce-hard", "section 4.4"},
+    {"dpdfd-direct", "label", "true", "section 4.4"},
     {kDpdfd, "student_steps", "1", "Algorithm 1"},
     {kDpdfd, "student_batch", "= batch", "Algorithm 1"},
     {kDpdfd, "replay", "0", "Algorithm 1"},
@@ -87,6 +88,7 @@ constexpr TextSetting kStated[] = {
     {kDpsdAll, "generator_lr", "0.01", kDetails},
     {kDpsd, "latent_lr", "0.01", "Algorithm 1"},
     {"feddpsd", "latent_lr", "0", "Algorithm 2"},
+    {"feddpsd", "generator", "fast", "Appendix D by citation of [35]"},
     {"feddpsd", "latent", "256", "Appendix D by citation of [35]"},
     {"feddpsd", "generator_width", "128", "Appendix D by citation of [35]"},
     {kDpsdAll, "one_hot", "1", "Eq. 8"},
@@ -322,13 +324,37 @@ void Gather(const TrialSpec& spec, SettingsGroup& group) {
     AddValue(group.chosen, {chosen.key, "", chosen.reason, {}}, chosen.here);
 }
 
-// Keys with one reason stand together.
+// Lines of one place, or one reason, stand together, in the order of the first.
+std::vector<KeyLine> Together(const std::vector<KeyLine>& lines) {
+  std::vector<KeyLine> sorted;
+  for (const KeyLine& line : lines) {
+    const auto same = [&](const KeyLine& other) { return other.place == line.place; };
+    const auto last = std::find_if(sorted.rbegin(), sorted.rend(), same);
+    sorted.insert(last == sorted.rend() ? sorted.end() : last.base(), line);
+  }
+  return sorted;
+}
+
+// "dkd_beta 1 (8), by citation of DKD; information_entropy 20 (1), activation_norm 0.1 (1), Eq. 5"
+std::string DiffersText(const std::vector<KeyLine>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += (i == 0                                 ? ""
+             : lines[i - 1].place == lines[i].place ? ", "
+                                                    : "; ") +
+            lines[i].key + " " + ValuesText(lines[i].values) + " (" + lines[i].text + ")";
+    if (i + 1 == lines.size() || lines[i + 1].place != lines[i].place) text += ", " + std::string(lines[i].place);
+  }
+  return text;
+}
+
+// "steps 160 (T is not printed); lr 0.001, generator_lr 0.001 (rates are not printed)"
 std::string ChosenText(const std::vector<KeyLine>& lines) {
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += (text.empty()                                    ? ""
-             : i > 0 && lines[i - 1].place == lines[i].place ? ", "
-                                                             : "; ") +
+    text += (i == 0                                 ? ""
+             : lines[i - 1].place == lines[i].place ? ", "
+                                                    : "; ") +
             lines[i].key + " " + ValuesText(lines[i].values);
     if (i + 1 == lines.size() || lines[i + 1].place != lines[i].place) text += " (" + std::string(lines[i].place) + ")";
   }
@@ -336,14 +362,11 @@ std::string ChosenText(const std::vector<KeyLine>& lines) {
 }
 
 std::string GroupText(const SettingsGroup& group) {
-  std::string text = group.subject + (group.differs.empty() ? " is as its text" : " differs from its text: ");
-  for (std::size_t i = 0; i < group.differs.size(); ++i) {
-    const KeyLine& line = group.differs[i];
-    text += (i == 0 ? "" : "; ") + line.key + " " + ValuesText(line.values) + " (text " + line.text + ", " +
-            std::string(line.place) + ")";
-  }
-  text += ".";
-  return group.chosen.empty() ? text : text + " Not in it: " + ChosenText(group.chosen) + ".";
+  const std::string differs = group.differs.empty()
+                                  ? " is as its text"
+                                  : " differs from its text (in brackets): " + DiffersText(Together(group.differs));
+  const std::string chosen = group.chosen.empty() ? "" : " Not in it: " + ChosenText(Together(group.chosen)) + ".";
+  return group.subject + differs + "." + chosen;
 }
 
 }  // namespace

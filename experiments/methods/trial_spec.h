@@ -119,8 +119,8 @@ struct ReleaseValues {
   std::int64_t top_k = 0;  // largest entries of a gradient row, or candidates of a response; 0 = all classes
   MaskBy mask_by = MaskBy::magnitude;
   MaskOver mask_over = MaskOver::row;
-  double threshold = 0;    // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
-  double epsilon0 = 0;     // of one randomised response; 0 = calibrate fills it
+  double threshold = 0;  // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
+  double epsilon0 = 0;   // of one randomised response; 0 = calibrate fills it
   ResponseOver response_over = ResponseOver::candidates;
   Branch branch = Branch::data;
   Trust trust = Trust::untrusted;

@@ -525,6 +525,8 @@ std::string MakeKey(const TrialSpec& spec) {
   key.Add(spec.release.branch)
       .Add(spec.release.trust)
       .Add(spec.release.epsilon0)
+      .Add(spec.release.response_over)
+      .Add(spec.release.threshold)
       .Add(spec.generator.discriminator)
       .Add(spec.staged.stages);
   key.Add(spec.rona.hint_epochs).Add(spec.rona.distill_epochs).Add(spec.rounds).Add(spec.rona.query_fraction);

@@ -37,7 +37,7 @@ inline PlanHooks PublishedHooks() {
       {"CIFAR10", {60000, 50000, 3, 32, 10}},   {"CIFAR100", {60000, 50000, 3, 32, 100}},
       {"SVHN", {99289, 73257, 3, 32, 10}},      {"CelebA-G", {180000, 160000, 3, 64, 2}},
       {"CelebA-H", {180000, 160000, 3, 64, 3}}, {"MedMNIST", {107180, 89996, 3, 28, 9}},
-      {"COVIDx", {30000, 29000, 3, 64, 2}},     {"ImageNet", {51000, 1000, 3, 224, 1000}}};
+      {"COVIDx", {30000, 29000, 3, 64, 3}},     {"ImageNet", {51000, 1000, 3, 224, 1000}}};
   PlanHooks hooks;
   hooks.inspect = [](DataSpec& data) {
     data.digest = std::string(64, 'a');

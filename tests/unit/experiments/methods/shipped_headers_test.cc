@@ -87,7 +87,7 @@ TEST(ShippedHeaders, BlockOfAChangedSettingIsSeen) {
   for (TrialSpec& trial : plan.trials) trial.distill.dkd_beta = 3;
   const std::string after = ExpectedBlock(DescribeSettings(AllTrials(plan)));
   EXPECT_NE(before, after);
-  EXPECT_THAT(after, ::testing::HasSubstr("dkd_beta 3 (text 8"));
+  EXPECT_THAT(after, ::testing::HasSubstr("dkd_beta 3 (8)"));
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST(SpecKeys, SchemaHasEveryKeyAndForbidsOthers) {
   EXPECT_EQ(trial.at("properties").size(), KeyNames(kInTrial).size() + 1) << "and `stop`, a table";
   for (const std::string& name : KeyNames(kInTrial)) EXPECT_TRUE(trial.at("properties").contains(name)) << name;
   for (const std::string& name : KeyNames(kInTeacher)) EXPECT_TRUE(teacher.at("properties").contains(name)) << name;
-  EXPECT_EQ(trial.at("properties").at("reading").at("enum").size(), 4U);
+  EXPECT_EQ(trial.at("properties").at("reading").at("enum").size(), 5U);
   EXPECT_EQ(schema.at("properties").at("retort").at("const"), 1);
   EXPECT_EQ(schema.at("required"), nlohmann::json::parse(R"(["retort"])"));
   EXPECT_TRUE(schema.at("$defs").at("sweep").at("properties").at("grid").at("properties").contains("sigma"));
