@@ -165,6 +165,7 @@ TEST(ConfidentVotes, TheTestCostsWhatItsNoiseSays) {
 TEST(ConfidentVotes, ATestSaysNothingOfOtherVotes) {
   TrialSpec spec = Tested();
   spec.queries = 5000;
+  spec.release.answers = 0;
   spec.release.vote_noise = 100;
   const std::vector<PrivacyEvent> events = Planned(spec);
   const auto accountant = [](std::vector<PrivacyEvent> changed) { return BoundOf(kMember, changed).accountant; };
