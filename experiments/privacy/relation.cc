@@ -116,13 +116,15 @@ bool IsAboutVotes(MechanismKind kind) {
 
 // What a test of the cost releases. A neighbour moves the cost by the smooth sensitivity, and the margin, which is that
 // many deviations, with it; in these units a thousandth, and a millionth of the smoothness, are more than the test's
-// arithmetic is off (worker/release/consensus_test.cc).
+// arithmetic is off (worker/release/consensus_test.cc), and drawing the noise in parts of 2^-12 deviations moves it by
+// one of them at most.
 TestTerm MakeTestTerm(const PrivacyEvent& event) {
-  constexpr double kArithmetic = 1e-3, kSmoother = 1e-6;
+  constexpr double kArithmetic = 1e-3, kSmoother = 1e-6, kParts = 0x1p-12;
   TestTerm term;
   term.smoothness = event.test.smoothness + kSmoother;
   term.noise = event.noise_std;
-  term.moved = 1 + kArithmetic + event.sensitivity * event.noise_std * std::expm1(term.smoothness);
+  term.moved = 1 + kArithmetic +
+               event.noise_std * (kParts * std::exp(term.smoothness) + event.sensitivity * std::expm1(term.smoothness));
   term.count = event.count;
   return term;
 }

@@ -11,8 +11,8 @@
 namespace retort::worker::release {
 namespace {
 
-// The noise is drawn as a whole number of these parts of a deviation.
-constexpr double kParts = 1048576;
+// The noise is drawn as a whole number of these parts of a deviation (relation.cc counts what that moves).
+constexpr double kParts = 4096;
 // The sensitivity is this part of the allowed cost at least, and a cost beyond so many times it counts as that: with
 // both, sums in floating point are off by less than a ten-thousandth of the sensitivity.
 constexpr double kLeastSensitivity = 1e-6, kMostCost = 100;
