@@ -211,13 +211,13 @@ struct GeneratorValues {
   double lr = 1e-3;
   std::int64_t latent = 100;
   std::int64_t width = 32;
-  GeneratorNetwork network = GeneratorNetwork::dafl;
   double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
   GeneratorForm form = GeneratorForm::dafl;
   double bn_statistics = 0;  // distance of a batch's statistics from those a batch norm holds
   double adversarial = 0;    // dense: disagreement of student and teacher
   double latent_lr = 0;      // above 0: the latents persist and are trained
   Discriminator discriminator = Discriminator::student;
+  GeneratorNetwork network = GeneratorNetwork::dafl;
   std::int64_t pretrain_steps = 0;  // against the fixed teacher, before the first release
 };
 
