@@ -177,6 +177,7 @@ TEST(ClaimCodec, AnOldLabelFormulaBecomesTodaysClaim) {
   spec.data = Digits();
   spec.method = "dp-dfd";
   spec.steps = 2;
+  spec.release.epsilon0 = 1;
   const std::vector<Claim> today = PlannedClaims(spec);
   const Claim* paper = FindPaper(today);
   ASSERT_NE(paper, nullptr);

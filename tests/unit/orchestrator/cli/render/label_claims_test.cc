@@ -109,9 +109,10 @@ struct LabelSweep {
     return figure.ok() ? *figure : FigureData{};
   }
 
+  // Its claims, each before a semicolon.
   [[nodiscard]] std::string Caption() const {
     std::string text;
-    for (const std::string& sentence : ClaimSentences(Figure())) text += sentence + "\n";
+    for (const std::string& sentence : ClaimSentences(Figure())) text += sentence + "; ";
     return text;
   }
 
@@ -224,7 +225,8 @@ TEST(LabelClaims, AnUnstatedDeltaIsShownAsThatAndNotAsZero) {
   EXPECT_THAT(TableAsCsv(table), HasSubstr(",quoted,example,replace,,2,"));
   EXPECT_THAT(sweep.Report(), HasSubstr("not stated"));
   int seen = 0;
-  for (const auto& cell : nlohmann::json::parse(TablesAsJson({table})).at("cells")) {
+  const auto document = nlohmann::json::parse(TablesAsJson({table}));
+  for (const auto& cell : document.at("cells")) {
     if (cell.at("state") != "quoted") continue;
     EXPECT_TRUE(cell.at("claims").at(0).at("delta").is_null());
     EXPECT_TRUE(cell.at("published_source").at("delta").is_null());
