@@ -14,6 +14,7 @@
 #include "experiments/methods/methods.h"
 #include "worker/data/dataset.h"
 #include "worker/data/pixel_levels.h"
+#include "worker/methods/generator_source.h"
 #include "worker/models/generators.h"
 #include "worker/tensors/rng_streams.h"
 #include "worker/training/evaluation.h"
@@ -95,7 +96,7 @@ Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, co
     return std::unique_ptr<StoredGenerator>(std::make_unique<ClassGenerator>(std::move(generator), frame, seed));
   }
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
-                          Generator::Create(frame.shape, spec.generator.latent, spec.generator.width, unused));
+                          Generator::Create(frame.shape, MakeGeneratorSettings(spec, frame.scale), unused));
   RETORT_RETURN_IF_ERROR(generator->parameters().FromBlobs(kPrefix, parameters));
   return std::unique_ptr<StoredGenerator>(
       std::make_unique<DataFreeGenerator>(std::move(generator), spec.generator.latent, frame, seed));

@@ -9,6 +9,7 @@
 
 #include "experiments/base/rng_stream.h"
 #include "worker/data/dataset.h"
+#include "worker/methods/generator_source.h"
 #include "worker/models/generators.h"
 #include "worker/tensors/rng_streams.h"
 
@@ -57,6 +58,19 @@ TEST(StoredGenerator, LatentsAreThoseOfItsRows) {
   const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
   const at::Tensor latents = NormalRows(generator->batch(), 8, stream, generator->batch());
   EXPECT_TRUE(at::equal(generator->Batch(1), ToBytes((*whole)->Forward(latents), kStoredFrame.scale)));
+}
+
+TEST(StoredGenerator, FastOneIsMadeAsInItsTrial) {
+  TrialSpec spec = MakeSpec();
+  spec.generator.network = GeneratorNetwork::fast;
+  const auto whole =
+      Generator::Create(kFrame.shape, MakeGeneratorSettings(spec, kFrame.scale), RngStream(1, Purpose::parameters));
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  const auto stored = LoadGenerator(spec, kFrame, (*whole)->parameters().ToBlobs("generator/"), 5);
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+  const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
+  const at::Tensor latents = NormalRows((*stored)->batch(), 8, stream, 0);
+  EXPECT_TRUE(at::equal((*stored)->Batch(0), ToBytes((*whole)->Forward(latents), kFrame.scale)));
 }
 
 TEST(StoredGenerator, MissingOrOtherParametersAreRefused) {
