@@ -212,13 +212,13 @@ ordered_json SampleJson(const CommandLine& line, const SampleSource& source, Sam
 
 std::string SampleText(const CommandLine& line, const std::string& name, const cluster::SampleReport& report) {
   std::string text =
-      fmt::format("{}: {} pictures of {} as {}\n", line.out, CountText(line.sample.count), name, line.sample.format);
+      fmt::format("{}: {} pictures of {} as {}", line.out, CountText(line.sample.count), name, line.sample.format);
   if (!report.evaluation) return text;
   const cluster::SampleEvaluation& found = *report.evaluation;
   text += fmt::format(
-      "a fresh {} trained on {} of them, chosen by {} others (epoch {} of {}): {} % of {} test examples, FID {:.3f} in "
-      "its "
-      "features\n",
+      "\na fresh {} trained on {} of them, chosen by {} others (epoch {} of {}): {} % of {} test examples, FID {:.3f} "
+      "in "
+      "its features",
       found.network, CountText(found.training), CountText(found.held_out), found.epoch, found.epochs,
       PercentText(found.accuracy), CountText(found.test), found.frechet_distance);
   return text;
