@@ -61,7 +61,7 @@ TEST(StoredGenerator, LatentsAreThoseOfItsRows) {
 }
 
 TEST(StoredGenerator, FastOneIsMadeAsInItsTrial) {
-  TrialSpec spec = MakeSpec();
+  TrialSpec spec = MakeStoredSpec();
   spec.generator.network = GeneratorNetwork::fast;
   const auto whole =
       Generator::Create(kFrame.shape, MakeGeneratorSettings(spec, kFrame.scale), RngStream(1, Purpose::parameters));
