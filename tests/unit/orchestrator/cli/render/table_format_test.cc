@@ -235,7 +235,7 @@ TEST(TableFormat, CsvNeverSeparatesEpsilonFromItsMeaning) {
   EXPECT_THAT(
       csv, HasSubstr("sample,student,dpsgd,,,digits,test.accuracy,0.938,,1,,,,complete,example,add-remove,1e-5,2.997,,"
                      "proven,exact-gdp,one unit,,,dd00000000000001,1000,0.9213"));
-  EXPECT_THAT(csv, HasSubstr(",false,false,false,,\n"));
+  EXPECT_THAT(csv, HasSubstr(",false,false,false,,,\n"));
   EXPECT_THAT(csv, HasSubstr("member,replace,1e-5,inf,,unbounded,"));
 }
 
