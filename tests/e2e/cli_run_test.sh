@@ -96,7 +96,7 @@ for format in text markdown csv latex json; do
 done
 run "$retort" table s.toml
 expect_out "n=2"
-expect_out "working: the reading"
+expect_out "working: no finite ε holds"
 
 case_name="verify"
 run "$retort" verify
