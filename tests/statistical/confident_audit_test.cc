@@ -17,7 +17,7 @@
 namespace retort::worker::release::confident_audit_test {
 namespace {
 
-constexpr std::int64_t kRows = 256, kTrials = 102'400, kMembers = 9, kClasses = 3;
+constexpr std::int64_t kRows = 256, kTrials = 40'960, kMembers = 9, kClasses = 3;
 constexpr double kDelta = 1e-5;
 
 noise::NoiseKey Key() { return noise::NoiseKey::FromOperatingSystem(); }
@@ -141,7 +141,7 @@ double EpsilonLower(std::int64_t hits, std::int64_t false_hits, std::int64_t run
 }
 
 TEST(ConfidentAudit, TestOfTheCostTellsNoMoreThanItClaims) {
-  constexpr std::int64_t kRuns = 1500;
+  constexpr std::int64_t kRuns = 300;
   Worlds worlds = MakeWorlds();
   const privacy::VoteCosts costs = privacy::VoteCosts::Create({kMembers, kClasses, 5, 4, 1, 3}).value();
   const privacy::PrivacyEvent event = privacy::PlanConsensusTest(worlds.spec);

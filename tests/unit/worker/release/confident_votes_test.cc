@@ -238,7 +238,7 @@ TEST_F(ConfidentVotesTest, TestDoesNotLetByWhatCostsAsMuchAsIsAllowed) {
     queries.push_back({most, most - (kMembers - most)});
   }
   const double cost = costs.Sum(queries);
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(RunTest(cost, book_, MemberLogits()).value());
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(RunTest(cost, book_, MemberLogits()).value());
 }
 
 TEST_F(ConfidentVotesTest, TestIsPaidAndAskedOnce) {
