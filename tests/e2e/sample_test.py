@@ -374,9 +374,10 @@ class Samples(unittest.TestCase):
     def test_a_damaged_file_gives_nothing_away(self):
         copy = path("copied-" + os.path.basename(self.folder))
         shutil.copytree(path("results/samples"), copy)
-        shown = json.loads(retort("show", WORKING, "--results", copy, "--json").stdout)
+        listed = json.loads(retort("list", "--results", copy, "--json").stdout)["trials"]
+        trial = next(one["trial"] for one in listed if one["name"] == WORKING)
         attempt = next(os.path.join(root, name) for root, _, names in os.walk(copy) for name in names
-                       if name == "attempt.h5" and shown["trials"][0]["trial"][:8] in root)
+                       if name == "attempt.h5" and trial in root)
         with open(attempt, "r+b") as file:
             data = file.read()
             at = len(data) // 2
