@@ -170,7 +170,7 @@ def main():
         print(__doc__)
         return 2
     stored = json.loads(FILE.read_text())
-    if stored != rows:
+    if stored != json.loads(json.dumps(rows)):
         print(f"{FILE.name} differs from what is computed now")
         return 1
     print("all values are those that are stored")

@@ -11,7 +11,7 @@ namespace retort::orchestrator::cli {
 
 // The file of such a folder that says what is in it, and by which a later command knows that it may replace it.
 inline constexpr std::string_view kSampleFile = "sample.json";
-inline constexpr std::string_view kSampleMark = "\"retort_sample\"";
+inline constexpr std::string_view kSampleMark = "\"sample_version\"";
 
 // Without slashes at its end.
 [[nodiscard]] std::string TrimFolderPath(std::string path);

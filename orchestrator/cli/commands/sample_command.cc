@@ -189,7 +189,7 @@ ordered_json SampleJson(const CommandLine& line, const SampleSource& source, Sam
   const TrialView& trial = source.trial;
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
-  document["retort_sample"] = 1;
+  document["sample_version"] = 1;
   document.update({{"trial", trial.spec.id.Hex()},
                    {"name", FormatTrialName(trial.spec)},
                    {"row_digest", trial.row->row_digest},
