@@ -69,7 +69,8 @@ PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double 
     return bracket;
   }
   const auto count = static_cast<double>(steps);
-  const double one = std::max(SubsampledDeltaRemove(q, z, 0), SubsampledDeltaAdd(q, z, 0));
+  // A step differs with probability q at most, whatever its noise.
+  const double one = std::min(q, std::max(SubsampledDeltaRemove(q, z, 0), SubsampledDeltaAdd(q, z, 0)));
   if (IsBelowDelta(count, one, delta)) return bracket;
   bracket = GridBracket(q, z, steps, delta, width);
   const bool coarse = bracket.upper - bracket.lower > 1e-2 * bracket.upper;
@@ -90,7 +91,7 @@ PldBracket SubsampledGaussianPldReplaced(double q, double z, std::int64_t steps,
   if (!InRange(q, z, steps, delta)) return bracket;
   bracket.reason = reason::kNoBound;
   const auto count = static_cast<double>(steps);
-  if (IsBelowDelta(count, ReplacedDeltaAtZero(q, z), delta)) return {};
+  if (IsBelowDelta(count, std::min(q, ReplacedDeltaAtZero(q, z)), delta)) return {};
   if (steps > kMaxSteps || z < kMinMultiplier) return bracket;
   const LossBracket measured =
       BracketSum(ReplacedLoss({q, z, ComputeTail(delta, count)}), steps, delta, kGridPrecision, {0, width});
@@ -137,6 +138,8 @@ double SubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, do
   const auto excess = [=](double log_z) {
     return std::log(SubsampledGaussianPld(q, std::exp(log_z), steps, delta, kInfinity).upper / epsilon);
   };
+  constexpr double kLeast = -12;  // the logarithm of the least noise that is looked at
+  if (IsBelowDelta(static_cast<double>(steps), q, delta)) return std::exp(kLeast);
   // What the looser accountant asks for is enough, and there is less to search below it.
   const double rdp = SubsampledGaussianNoise(q, static_cast<double>(steps), delta, epsilon);
   if (!std::isfinite(rdp)) return rdp;
@@ -146,7 +149,7 @@ double SubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, do
   End exceeds = meets;
   for (double step = 0.1; exceeds.excess <= 0; step *= 2) {
     meets = exceeds;
-    if (meets.at < -12) return std::exp(meets.at);
+    if (meets.at < kLeast) return std::exp(meets.at);
     exceeds.at = meets.at - step;
     exceeds.excess = excess(exceeds.at);
   }
