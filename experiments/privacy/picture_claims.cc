@@ -31,6 +31,15 @@ bool IsProvenAndFinite(const Claim& claim) {
   return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon);
 }
 
+// Of the claims that cover examples the one with the least proven ε; null where there is none.
+const Claim* FindBestClaim(const std::vector<Claim>& claims) {
+  const Claim* best = nullptr;
+  for (const Claim& claim : claims)
+    if (CoversExamples(claim) && IsProvenAndFinite(claim) && (best == nullptr || claim.epsilon < best->epsilon))
+      best = &claim;
+  return best;
+}
+
 }  // namespace
 
 std::vector<Claim> ComputePictureClaims(const TrialSpec& spec, const std::vector<Claim>& claims) {
@@ -49,8 +58,7 @@ std::vector<Claim> ComputePictureClaims(const TrialSpec& spec, const std::vector
 }
 
 std::string WarnOfPictures(const std::vector<Claim>& claims) {
-  const auto covers = [](const Claim& claim) { return CoversExamples(claim) && IsProvenAndFinite(claim); };
-  if (std::any_of(claims.begin(), claims.end(), covers)) return "";
+  if (FindBestClaim(claims) != nullptr) return "";
   std::string text = "no ε is proven for these pictures";
   const auto unbounded = std::find_if(claims.begin(), claims.end(), [](const Claim& claim) {
     return CoversExamples(claim) && claim.status == ClaimStatus::unbounded && !claim.reason.empty();
@@ -65,6 +73,13 @@ std::string WarnOfPictures(const std::vector<Claim>& claims) {
   if (formula != claims.end())
     text += "; the paper's formula says ε = " + EpsilonText(formula->epsilon) + ", which is no guarantee";
   return text + ". Keep them as private as the examples that the teacher saw.";
+}
+
+std::string DescribePictures(const std::vector<Claim>& claims) {
+  const Claim* best = FindBestClaim(claims);
+  if (best == nullptr) return "";
+  return "ε ≤ " + EpsilonText(best->epsilon) + " at δ = " + ShortNumber(best->delta) + " for " + best->units + " (" +
+         std::string(NeighbourName(best->neighbour)) + ")";
 }
 
 }  // namespace retort::privacy

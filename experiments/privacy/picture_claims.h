@@ -19,4 +19,8 @@ namespace retort::privacy {
 // what a paper's formula says of them; empty where they have one. `claims`: ComputePictureClaims.
 [[nodiscard]] std::string WarnOfPictures(const std::vector<Claim>& claims);
 
+// Returns the least of these, as "ε ≤ 5.000 at δ = 1e-5 for one training example (add-remove)"; empty where
+// WarnOfPictures warns.
+[[nodiscard]] std::string DescribePictures(const std::vector<Claim>& claims);
+
 }  // namespace retort::privacy

@@ -284,6 +284,7 @@ class Samples(unittest.TestCase):
             done = self.made(trial, out)
             said = json.loads(read(os.path.join(out, "sample.json")))
             self.assertEqual("warning: no ε is proven for these pictures" in done.stderr, warned, done.stderr)
+            self.assertEqual("the pictures carry ε ≤ " in done.stderr, not warned, done.stderr)
             self.assertEqual(said["warning"] is not None, warned)
             proven = [claim for claim in said["claims"]["pictures"]
                       if claim["adjacency"] == "example" and claim["status"] == "proven" and claim["epsilon"] != "inf"]

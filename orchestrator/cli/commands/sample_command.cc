@@ -262,7 +262,8 @@ int SampleCommand(const Invocation& call) {
   const Result<SampleLabels> labels = ChooseSampleLabels(line, *source);
   if (!labels.ok()) return call.console.Fail(labels.status());
   const std::string warning = privacy::WarnOfPictures(source->pictures);
-  if (!warning.empty()) call.console.Message("warning: " + warning);
+  call.console.Message(warning.empty() ? "the pictures carry " + privacy::DescribePictures(source->pictures)
+                                       : "warning: " + warning);
   const storage::UmaskScope users(call.umask);  // also of what the worker writes
   Result<storage::TemporaryFolder> folder = storage::TemporaryFolder::For(line.out);
   if (!folder.ok()) return call.console.Fail(folder.status());

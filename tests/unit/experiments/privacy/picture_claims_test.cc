@@ -85,6 +85,18 @@ TEST(PictureClaims, AnswersAndSlotsDoNotCoverExamples) {
     EXPECT_THAT(WarnOfPictures({MakeClaim(adjacency, 1, ClaimStatus::proven)}), IsEmpty());
 }
 
+// One that is finite may still mean little, so the number is told.
+TEST(PictureClaims, LeastProvenOneIsTold) {
+  std::vector<Claim> claims = {MakeClaim(Adjacency::example, 26121.65, ClaimStatus::proven),
+                               MakeClaim(Adjacency::answer, 1, ClaimStatus::proven),
+                               MakeClaim(Adjacency::teacher, 5, ClaimStatus::proven),
+                               MakeClaim(Adjacency::example, 2, ClaimStatus::paper_formula)};
+  claims[2].units = "one teacher";
+  claims[2].delta = 1e-5;
+  EXPECT_EQ(DescribePictures(claims), "ε ≤ 5.000 at δ = 1e-5 for one teacher (replace)");
+  EXPECT_THAT(DescribePictures({claims[1], claims[3]}), IsEmpty());
+}
+
 TEST(PictureClaims, NoClaimIsAWarning) { EXPECT_THAT(WarnOfPictures({}), HasSubstr("no ε is proven")); }
 
 }  // namespace
