@@ -239,6 +239,21 @@ TEST(TableFormat, CsvNeverSeparatesEpsilonFromItsMeaning) {
   EXPECT_THAT(csv, HasSubstr("member,replace,1e-5,inf,,unbounded,"));
 }
 
+// In one line of the legend in every format, and by cell where programs read.
+TEST(TableFormat, EveryFormatSaysWhatDiffersFromTheText) {
+  const ResultTable table = SampleTable();
+  ASSERT_EQ(table.settings.size(), 1U) << "one method in one reading";
+  EXPECT_THAT(table.settings[0],
+              HasSubstr("working dpdfd differs from its text (in brackets): information_entropy 5 (1)"));
+  EXPECT_THAT(TableAsText(table, 200), HasSubstr("working dpdfd differs from its text"));
+  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("- working dpdfd differs from its text"));
+  EXPECT_THAT(TableAsLatex(table), HasSubstr("\\item{} working dpdfd differs from its text"));
+  EXPECT_THAT(TableAsCsv(table), HasSubstr("information_entropy 5 (text 1) | activation_norm 0.1 (text 1)"));
+  const auto differs = nlohmann::json::parse(TablesAsJson({table})).at("cells").at(0).at("differs");
+  EXPECT_EQ(differs.at(0),
+            (nlohmann::json{{"key", "information_entropy"}, {"here", "5"}, {"text", "1"}, {"place", "Eq. 5"}}));
+}
+
 TEST(TableFormat, MarkdownAndLatexCarryEveryClaim) {
   const std::string markdown = TableAsMarkdown(SampleTable());
   EXPECT_THAT(markdown, AllOf(HasSubstr("| teacher | replace | 1e-5 | ≤ 541,289.259 | exact-gdp |"),

@@ -353,6 +353,8 @@ TEST(ResultTable, TheProfileSmokeMarksItsCells) {
   EXPECT_FALSE(TableOf(sample).smoke);
   sample.plan.profile = "smoke";
   EXPECT_TRUE(TableOf(sample).smoke);
+  EXPECT_TRUE(TableOf(sample).settings.empty()) << "settings are of the size that shows that it works";
+  EXPECT_TRUE(TableOf(sample).cells[0].differs.empty());
   sample.plan.profile = "large";
   EXPECT_FALSE(TableOf(sample).smoke);
 }
