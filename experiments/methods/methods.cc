@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/methods/spec_keys.h"
+
 namespace retort {
 namespace {
 
@@ -31,10 +33,10 @@ bool NamesMethod(std::string_view names, std::string_view method) {
 }
 
 std::vector<std::string> ListReadings(const MethodTraits& method) {
-  constexpr std::array<std::string_view, 5> kNames = {"working", "printed", "row-averaged", "sound", "stated"};
+  const std::span<const std::string_view> all = FindKey("reading", kNowhere)->choices;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    if ((method.readings >> i & 1U) != 0) names.emplace_back(kNames[i]);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if ((method.readings >> i & 1U) != 0) names.emplace_back(all[i]);
   return names;
 }
 

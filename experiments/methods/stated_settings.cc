@@ -335,30 +335,31 @@ std::vector<KeyLine> Together(const std::vector<KeyLine>& lines) {
   return sorted;
 }
 
-// "dkd_beta 1 (8), by citation of DKD; information_entropy 20 (1), activation_norm 0.1 (1), Eq. 5"
-std::string DiffersText(const std::vector<KeyLine>& lines) {
+// The keys with their values, each with what `about` says of it; behind those of one place, or one reason, what
+// `behind` makes of it.
+template <typename About, typename Behind>
+std::string JoinByPlace(const std::vector<KeyLine>& lines, About about, Behind behind) {
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += (i == 0                                 ? ""
-             : lines[i - 1].place == lines[i].place ? ", "
-                                                    : "; ") +
-            lines[i].key + " " + ValuesText(lines[i].values) + " (" + lines[i].text + ")";
-    if (i + 1 == lines.size() || lines[i + 1].place != lines[i].place) text += ", " + std::string(lines[i].place);
+    const KeyLine& line = lines[i];
+    if (i > 0) text += lines[i - 1].place == line.place ? ", " : "; ";
+    text += line.key + " " + ValuesText(line.values) + about(line);
+    if (i + 1 == lines.size() || lines[i + 1].place != line.place) text += behind(std::string(line.place));
   }
   return text;
 }
 
+// "dkd_beta 1 (8), by citation of DKD; information_entropy 20 (1), activation_norm 0.1 (1), Eq. 5"
+std::string DiffersText(const std::vector<KeyLine>& lines) {
+  return JoinByPlace(
+      lines, [](const KeyLine& line) { return " (" + line.text + ")"; },
+      [](const std::string& place) { return ", " + place; });
+}
+
 // "steps 160 (T is not printed); lr 0.001, generator_lr 0.001 (rates are not printed)"
 std::string ChosenText(const std::vector<KeyLine>& lines) {
-  std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += (i == 0                                 ? ""
-             : lines[i - 1].place == lines[i].place ? ", "
-                                                    : "; ") +
-            lines[i].key + " " + ValuesText(lines[i].values);
-    if (i + 1 == lines.size() || lines[i + 1].place != lines[i].place) text += " (" + std::string(lines[i].place) + ")";
-  }
-  return text;
+  return JoinByPlace(
+      lines, [](const KeyLine&) { return ""; }, [](const std::string& reason) { return " (" + reason + ")"; });
 }
 
 std::string GroupText(const SettingsGroup& group) {

@@ -166,21 +166,23 @@ Answer TestedAnswer(Answer answer, const Composition& sum) {
   return answer;
 }
 
+// One relation that votes are claimed for, with what it protects and how mu follows.
+struct VoteView {
+  Relation relation;
+  const char* units;
+  const char* squared;
+};
+
 std::vector<Answer> ConfidentVotes(const Parameters& given) {
-  struct View {
-    Relation relation;
-    const char* units;
-    const char* squared;
-  };
   const char* moved = "mu² = queries / threshold-noise² + 2 answers / noise²";
-  const View views[] = {
+  const VoteView views[] = {
       {kExample, "one training example", moved},
       {kMember, "one teacher of the ensemble", moved},
       {kZeroedMember, "one teacher of the ensemble", "mu² = queries / threshold-noise² + answers / noise²"},
       {kAnswer, "one answer on one synthetic point", "mu² = 1 / threshold-noise² + 2 / noise²"}};
   std::vector<Answer> answers;
   std::vector<Answer> tested;
-  for (const View& view : views) {
+  for (const VoteView& view : views) {
     Answer answer = Blank(view.relation.adjacency, view.relation.neighbour, given["delta"], view.units);
     Composition sum = ComposeEvents(view.relation, ConfidentEvents(given));
     const double mu = sum.unbounded.empty() ? ComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();
@@ -206,18 +208,13 @@ std::vector<Answer> ConfidentVotes(const Parameters& given) {
 }
 
 std::vector<Answer> Votes(const Parameters& given) {
-  struct View {
-    Relation relation;
-    const char* units;
-    const char* squared;
-  };
   const char* moved = "mu² = 2 queries";
-  const View views[] = {{{Adjacency::example, Neighbour::replace}, "one training example", moved},
-                        {{Adjacency::member, Neighbour::replace}, "one teacher of the ensemble", moved},
-                        {{Adjacency::member, Neighbour::zero_out}, "one teacher of the ensemble", "mu² = queries"},
-                        {{Adjacency::answer, Neighbour::answer}, "one answer on one synthetic point", "mu² = 2"}};
+  const VoteView views[] = {{{Adjacency::example, Neighbour::replace}, "one training example", moved},
+                            {{Adjacency::member, Neighbour::replace}, "one teacher of the ensemble", moved},
+                            {{Adjacency::member, Neighbour::zero_out}, "one teacher of the ensemble", "mu² = queries"},
+                            {{Adjacency::answer, Neighbour::answer}, "one answer on one synthetic point", "mu² = 2"}};
   std::vector<Answer> answers;
-  for (const View& view : views) {
+  for (const VoteView& view : views) {
     Answer answer = Blank(view.relation.adjacency, view.relation.neighbour, given["delta"], view.units);
     const Composition sum = ComposeEvents(view.relation, {VoteEvent(given)});
     const double mu = sum.unbounded.empty() ? ComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();

@@ -353,13 +353,13 @@ ONE_TARGET = ("worker", "cluster", "monitoring")  # modules that are compiled as
 def check_hiding(root):
     """Files are compiled in batches. A function private to one file hides a header's function of the same name from the
     others: a call may then find another overload. What two files of a target call the same collides once they share a batch."""
-    targets = {}
+    targets, headers = {}, list(sources(root, (".h",)))
     for path in sources(root, (".cc",)):
         module = path.split("/")[0]
         targets.setdefault(module if module in ONE_TARGET else os.path.dirname(path), []).append(path)
     for target, paths in targets.items():
         first, types = {}, {}
-        for path in sources(root, (".h",)):
+        for path in headers:
             if path.startswith(target + "/"):
                 types.update((name, path) for name in header_types(root, path))
         for path in paths:
