@@ -114,6 +114,7 @@ void AddCommands(CLI::App& app, CommandLine& line, RawWords& words, std::size_t 
   AddPlan(app, line, words);
   AddRun(app, line, words);
   AddTable(app, line, words);
+  AddCompare(app, line, words);
   AddPlot(app, line, words);
   AddReport(app, line);
   AddChaos(app, line, words);
@@ -195,9 +196,9 @@ CommandNode CommandTree() {
 
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
-      "plan",  "run",     "table",     "plot",   "report",  "status", "explain",    "list",   "show",
-      "retry", "cancel",  "verify",    "repair", "chaos",   "audit",  "data",       "export", "sample",
-      "model", "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",    "version"};
+      "plan",    "run",       "table",  "compare", "plot",   "report",     "status", "explain", "list",   "show",
+      "retry",   "cancel",    "verify", "repair",  "chaos",  "audit",      "data",   "export",  "sample", "model",
+      "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",    "version"};
   return names;
 }
 

@@ -123,6 +123,7 @@ struct CommandLine {
   int slots = 0;                       // plan, run, table, chaos, doctor: workers at once on this rank; 0 = the default
   std::string out;                     // export: the file; report: the page; plot, data clients, sample: the folder
   bool force = false;                  // also over a file that is there
+  bool all = false;                    // compare: every sweep file of a folder
   bool diff = false;                   // plan: compared with what the results folder holds
   bool watch = false;                  // status
   bool apply = false;                  // repair: do it

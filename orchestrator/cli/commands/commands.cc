@@ -9,9 +9,10 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 28> kCommands = {{{"plan", PlanCommand},
+  constexpr std::array<std::pair<std::string_view, Command>, 29> kCommands = {{{"plan", PlanCommand},
                                                                                {"run", RunCommand},
                                                                                {"table", TableCommand},
+                                                                               {"compare", CompareCommand},
                                                                                {"plot", PlotCommand},
                                                                                {"report", ReportCommand},
                                                                                {"status", StatusCommand},

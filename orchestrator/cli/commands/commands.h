@@ -25,6 +25,7 @@ struct Invocation {
 void AddPlan(CLI::App& app, CommandLine& line, RawWords& words);
 void AddRun(CLI::App& app, CommandLine& line, RawWords& words);
 void AddTable(CLI::App& app, CommandLine& line, RawWords& words);
+void AddCompare(CLI::App& app, CommandLine& line, RawWords& words);
 void AddPlot(CLI::App& app, CommandLine& line, RawWords& words);
 void AddReport(CLI::App& app, CommandLine& line);
 void AddChaos(CLI::App& app, CommandLine& line, RawWords& words);
@@ -61,6 +62,7 @@ void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagno
 [[nodiscard]] int RetryCommand(const Invocation& call);
 [[nodiscard]] int CancelCommand(const Invocation& call);
 [[nodiscard]] int TableCommand(const Invocation& call);
+[[nodiscard]] int CompareCommand(const Invocation& call);
 [[nodiscard]] int PlotCommand(const Invocation& call);
 [[nodiscard]] int ReportCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);

@@ -1,0 +1,198 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "orchestrator/cli/commands/commands.h"
+#include "orchestrator/cli/commands/load_sweep.h"
+#include "orchestrator/cli/commands/open_results.h"
+#include "orchestrator/cli/render/comparison_text.h"
+#include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/cli/render/version.h"
+#include "orchestrator/results/refuted_claims.h"
+#include "orchestrator/results/tables/comparison.h"
+#include "orchestrator/results/tables/table_lines.h"
+#include "storage/files/path_status.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+constexpr const char* kShippedSweeps = "experiments/configs";
+
+// What is compared of one table, under the names of its keys.
+struct ComparedTable {
+  std::vector<std::string> keys;
+  std::vector<ComparedValue> values;
+};
+
+// Sweep files below `folder`, in the order of their paths. Error: environment, for a folder that cannot be listed.
+Result<std::vector<std::string>> ListSweepFiles(storage::Env& env, const std::string& folder) {
+  RETORT_ASSIGN_OR_RETURN(std::vector<std::string> names, env.List(folder));
+  std::sort(names.begin(), names.end());
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    const std::string path = folder + "/" + name;
+    RETORT_ASSIGN_OR_RETURN(const bool is_folder, storage::IsFolder(env, path));
+    if (is_folder) {
+      RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> below, ListSweepFiles(env, path));
+      files.insert(files.end(), below.begin(), below.end());
+    } else if (name.ends_with(".toml")) {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
+struct KnownSweep {
+  SweepPlan plan;
+  AbsentFiles absent;
+};
+
+// What cannot run here, from the warnings about files that are not there.
+AbsentFiles NameAbsent(const std::vector<Diagnostic>& absent, const SweepPlan& plan) {
+  AbsentFiles names;
+  for (const Diagnostic& one : absent) {
+    for (const auto& data : plan.data)
+      if (one.key == "data." + data->name + ".path" || data->path.find("${" + one.key + "}") != std::string::npos)
+        names.data.emplace(data->name, "the files of data set " + data->name + " are not here");
+    for (const TrialSpec& spec : plan.trials)
+      if (one.key.starts_with("teacher." + spec.teacher + "."))
+        names.teachers.emplace(spec.teacher, "the weights of teacher " + spec.teacher + " are not here");
+  }
+  return names;
+}
+
+// A value is the exit code of what went wrong, which is told.
+std::variant<KnownSweep, int> Load(const Invocation& call, const std::string& file) {
+  LoadedSweep loaded = LoadWithData(call.env, {file, call.line.overrides, call.line.global.profile, false, true});
+  if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
+  AbsentFiles absent = NameAbsent(loaded.absent, *loaded.plan);
+  return KnownSweep{*std::move(loaded.plan), std::move(absent)};
+}
+
+// Adds the tables of the sweep with published values, the named one alone where one is named.
+Status AddSweepTables(const Invocation& call, const KnownSweep& loaded, const std::string& results,
+                      std::vector<ComparedTable>& compared) {
+  const SweepPlan& plan = loaded.plan;
+  const std::string& name = call.line.table.name;
+  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadShownResults(call.env, results, Plans::every));
+  for (const TableSpec& spec : plan.tables) {
+    const std::vector<PublishedValue> published = FindPublishedTable(spec.published);
+    if (published.empty() || (!name.empty() && spec.name != name)) continue;
+    const ResultTable table = BuildTable(plan, spec, view, published);
+    compared.push_back({KeyNames(table), CompareTable(plan, table, published, loaded.absent)});
+  }
+  return {};
+}
+
+std::vector<ComparedValue> JoinValues(const std::vector<ComparedTable>& tables) {
+  std::vector<ComparedValue> all;
+  for (const ComparedTable& table : tables) all.insert(all.end(), table.values.begin(), table.values.end());
+  return all;
+}
+
+void PrintJson(const Invocation& call, const std::vector<ComparedTable>& tables,
+               const std::vector<PaperCount>& counts) {
+  nlohmann::ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["papers"] = nlohmann::ordered_json::array();
+  for (const PaperCount& count : counts) document["papers"].push_back(CountJson(count));
+  document["values"] = nlohmann::ordered_json::array();
+  for (const ComparedTable& table : tables)
+    for (const ComparedValue& one : table.values) document["values"].push_back(ComparedJson(one, table.keys));
+  document["retort"] = VersionText();
+  call.console.Data(DocumentText(document));
+}
+
+// The published values of the tables that were compared.
+std::vector<PublishedValue> ListCompared(const std::vector<ComparedValue>& values) {
+  std::vector<PublishedValue> all = ReadAllPublished();
+  std::erase_if(all, [&](const PublishedValue& value) {
+    return std::none_of(values.begin(), values.end(), [&](const ComparedValue& one) {
+      return one.value.paper == value.paper && one.value.table == value.table;
+    });
+  });
+  return all;
+}
+
+Status NothingToCompare(const Invocation& call, const SweepPlan& plan) {
+  std::vector<std::string> names;
+  for (const TableSpec& spec : plan.tables)
+    if (!spec.published.empty()) names.push_back(spec.name);
+  if (names.empty()) return UsageError(plan.file + " has no table with `published`: there is nothing to compare with.");
+  names = SortByNearness(call.line.table.name, names);
+  return UsageError(
+      plan.file + " has no [table." + call.line.table.name + "] with `published`; nearest: " + names.front() + ".",
+      names);
+}
+
+int CompareOne(const Invocation& call) {
+  const std::variant<KnownSweep, int> loaded = Load(call, call.line.sweep);
+  if (const int* code = std::get_if<int>(&loaded)) return *code;
+  const SweepPlan& plan = std::get<KnownSweep>(loaded).plan;
+  std::vector<ComparedTable> tables;
+  const std::string results = FindResultsPath(call.line.global.results, plan.name);
+  if (const Status added = AddSweepTables(call, std::get<KnownSweep>(loaded), results, tables); !added.ok())
+    return call.console.Fail(added);
+  if (tables.empty()) return call.console.Fail(NothingToCompare(call, plan));
+  const std::vector<ComparedValue> values = JoinValues(tables);
+  if (call.line.global.json) {
+    PrintJson(call, tables, CountByPaper(ListCompared(values), values));
+    return 0;
+  }
+  std::string text;
+  for (const ComparedTable& table : tables)
+    text += (text.empty() ? "" : "\n") + ComparisonText(table.values, table.keys);
+  call.console.Text(text);
+  return 0;
+}
+
+int CompareAll(const Invocation& call) {
+  const std::string folder = call.line.sweep.empty() ? kShippedSweeps : call.line.sweep;
+  const Result<std::vector<std::string>> files = ListSweepFiles(call.env, folder);
+  if (!files.ok()) return call.console.Fail(files.status());
+  const std::string root = call.line.global.results.empty() ? "results" : call.line.global.results;
+  std::vector<ComparedTable> tables;
+  for (const std::string& file : *files) {
+    const std::variant<KnownSweep, int> loaded = Load(call, file);
+    if (const int* code = std::get_if<int>(&loaded)) return *code;
+    const KnownSweep& sweep = std::get<KnownSweep>(loaded);
+    if (const Status added = AddSweepTables(call, sweep, root + "/" + sweep.plan.name, tables); !added.ok())
+      return call.console.Fail(added);
+  }
+  const std::vector<PaperCount> counts = CountByPaper(ReadAllPublished(), JoinValues(tables));
+  if (call.line.global.json)
+    PrintJson(call, tables, counts);
+  else
+    call.console.Text(FormatCounts(counts));
+  return 0;
+}
+
+}  // namespace
+
+void AddCompare(CLI::App& app, CommandLine& line, RawWords& words) {
+  CLI::App* compare =
+      AddCommand(app, "compare", "Say of every published value whether what was measured agrees with it");
+  compare->add_option(
+      "SWEEP", words.sweep,
+      "The sweep file (TOML); with --all a folder of them (default " + std::string(kShippedSweeps) + ")");
+  compare->add_option("TABLE", words.rest, "Name of one table, and KEY=VALUE overrides as given to `run`");
+  compare->add_flag("--all", line.all,
+                    "Every sweep file of the folder, as one page: how many values of each paper agree; --results names "
+                    "the folder that holds their results folders (default results)");
+}
+
+int CompareCommand(const Invocation& call) {
+  if (call.line.all && (!call.line.table.name.empty() || !call.line.overrides.empty()))
+    return call.console.Fail(
+        UsageError("--all compares every table as its file has it: name no table and no override."));
+  if (call.line.all) return CompareAll(call);
+  if (call.line.sweep.empty())
+    return call.console.Fail(UsageError("`retort compare` needs a sweep file, or --all for every shipped one."));
+  return CompareOne(call);
+}
+
+}  // namespace retort::orchestrator::cli
