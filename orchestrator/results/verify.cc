@@ -62,6 +62,10 @@ Status CheckAgainstRow(const storage::AttemptFile& file, const storage::ResultRo
     return DamageError("The row of " + row.name + " in the journal is not what its digest says.");
   if (file.trial != row.trial)
     return DamageError(where + "belongs to trial " + file.trial + ", not to " + row.trial + ".");
+  if (file.parameters.empty() && row.parameters_digest != storage::TensorDigest({}))
+    return DamageError(where +
+                       "holds no parameters, since its row was imported from an archive of rows: run the sweep in "
+                       "another folder to train it again.");
   if (storage::TensorDigest(file.parameters) != row.parameters_digest)
     return DamageError(where + "holds other parameters than its row was written for.");
   storage::ResultRow held;

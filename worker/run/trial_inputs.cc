@@ -88,6 +88,11 @@ std::optional<Failure> LoadTeacherFile(const cluster::Start& start, TrialInputs&
   if (!file.ok()) return ToFailure(file.status(), FailureKind::disk);
   Result<TrialSpec> spec = DecodeTrialSpec(file->spec_json);
   if (!spec.ok()) return ToFailure(spec.status(), FailureKind::disk);
+  if (file->parameters.empty())
+    return Failure{FailureKind::configuration,
+                   "the row of teacher " + spec->teacher +
+                       " was imported, and an archive of rows holds no parameters: run the sweep in another folder "
+                       "(--results), where its teacher is trained again, or put its attempt.h5 back."};
   inputs.teacher_digest = storage::TensorDigest(file->parameters);
   if (!start.teacher_parameters.empty() && start.teacher_parameters != inputs.teacher_digest)
     return Failure{FailureKind::disk, "'" + start.teacher_file +

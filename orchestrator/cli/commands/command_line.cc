@@ -123,6 +123,7 @@ void AddCommands(CLI::App& app, CommandLine& line, RawWords& words, std::size_t 
   AddList(app, line);
   AddShow(app, words);
   AddAmend(app, line);
+  AddArchive(app, line);
   AddVerify(app);
   AddRepair(app, line);
   AddAudit(app, line, words);
@@ -196,9 +197,9 @@ CommandNode CommandTree() {
 
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
-      "plan",    "run",       "table",  "compare", "plot",   "report",     "status", "explain", "list",   "show",
-      "retry",   "cancel",    "verify", "repair",  "chaos",  "audit",      "data",   "export",  "sample", "model",
-      "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",    "version"};
+      "plan",   "run",    "table",   "compare",   "plot",   "report",  "status", "explain",    "list", "show",
+      "retry",  "cancel", "archive", "import",    "verify", "repair",  "chaos",  "audit",      "data", "export",
+      "sample", "model",  "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",  "version"};
   return names;
 }
 

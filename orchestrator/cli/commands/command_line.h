@@ -122,6 +122,7 @@ struct CommandLine {
   std::string trial;                   // explain, show, export, sample: id, unique prefix of an id, or shown name
   int slots = 0;                       // plan, run, table, chaos, doctor: workers at once on this rank; 0 = the default
   std::string out;                     // export: the file; report: the page; plot, data clients, sample: the folder
+  std::string from;                    // table, compare, plot, report, import: an archive of rows; empty = none
   bool force = false;                  // also over a file that is there
   bool all = false;                    // compare: every sweep file of a folder
   bool diff = false;                   // plan: compared with what the results folder holds

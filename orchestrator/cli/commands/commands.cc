@@ -5,11 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "orchestrator/cli/commands/archive_commands.h"
+
 namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 29> kCommands = {{{"plan", PlanCommand},
+  constexpr std::array<std::pair<std::string_view, Command>, 31> kCommands = {{{"plan", PlanCommand},
                                                                                {"run", RunCommand},
                                                                                {"table", TableCommand},
                                                                                {"compare", CompareCommand},
@@ -21,6 +23,8 @@ int Dispatch(const Invocation& call) {
                                                                                {"show", ShowCommand},
                                                                                {"retry", RetryCommand},
                                                                                {"cancel", CancelCommand},
+                                                                               {"archive", ArchiveCommand},
+                                                                               {"import", ImportCommand},
                                                                                {"verify", VerifyCommand},
                                                                                {"repair", RepairCommand},
                                                                                {"chaos", ChaosCommand},
@@ -41,7 +45,8 @@ int Dispatch(const Invocation& call) {
   // `epsilon votes` is one command for all mechanisms, `data check` and `data clients` are two.
   const std::string words = call.line.command + " ";
   for (const auto& [name, command] : kCommands)
-    if (words.starts_with(std::string(name) + " ")) return command(call);
+    if (words.starts_with(std::string(name) + " "))
+      return name == "import" ? command(call) : RunOnArchive(call, command);
   return call.console.Fail(UsageError("there is no command `" + call.line.command + "`."));
 }
 

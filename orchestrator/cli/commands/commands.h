@@ -33,7 +33,8 @@ void AddStatus(CLI::App& app, CommandLine& line);
 void AddExplain(CLI::App& app, RawWords& words);
 void AddList(CLI::App& app, CommandLine& line);
 void AddShow(CLI::App& app, RawWords& words);
-void AddAmend(CLI::App& app, CommandLine& line);  // retry and cancel
+void AddAmend(CLI::App& app, CommandLine& line);    // retry and cancel
+void AddArchive(CLI::App& app, CommandLine& line);  // archive and import
 void AddVerify(CLI::App& app);
 void AddRepair(CLI::App& app, CommandLine& line);
 void AddAudit(CLI::App& app, CommandLine& line, RawWords& words);
@@ -65,6 +66,8 @@ void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagno
 [[nodiscard]] int CompareCommand(const Invocation& call);
 [[nodiscard]] int PlotCommand(const Invocation& call);
 [[nodiscard]] int ReportCommand(const Invocation& call);
+[[nodiscard]] int ArchiveCommand(const Invocation& call);
+[[nodiscard]] int ImportCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int ChaosCommand(const Invocation& call);

@@ -1,11 +1,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "orchestrator/cli/commands/archive_commands.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
@@ -21,6 +24,7 @@ namespace retort::orchestrator::cli {
 namespace {
 
 constexpr const char* kShippedSweeps = "experiments/configs";
+constexpr const char* kShippedRows = "experiments/results";
 
 // What is compared of one table, under the names of its keys.
 struct ComparedTable {
@@ -79,6 +83,7 @@ Status AddSweepTables(const Invocation& call, const KnownSweep& loaded, const st
   const SweepPlan& plan = loaded.plan;
   const std::string& name = call.line.table.name;
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadShownResults(call.env, results, Plans::every));
+  RETORT_RETURN_IF_ERROR(CheckBelongs(call, plan, view));
   for (const TableSpec& spec : plan.tables) {
     const std::vector<PublishedValue> published = FindPublishedTable(spec.published);
     if (published.empty() || (!name.empty() && spec.name != name)) continue;
@@ -150,6 +155,19 @@ int CompareOne(const Invocation& call) {
   return 0;
 }
 
+// Adds what the sweep's own results folder holds; where there is none, what the archive beside the shipped sweeps does.
+Status AddFound(const Invocation& call, const KnownSweep& sweep, const std::string& archive, const std::string& results,
+                std::vector<ComparedTable>& tables) {
+  RETORT_ASSIGN_OR_RETURN(const bool run_here, storage::PathExists(call.env, results + "/journal.log"));
+  RETORT_ASSIGN_OR_RETURN(const bool archived, storage::PathExists(call.env, archive));
+  if (run_here || !archived) return AddSweepTables(call, sweep, results, tables);
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<UnpackedArchive> unpacked, UnpackedArchive::Read(call.env, archive));
+  CommandLine line = call.line;
+  line.from = archive;
+  return AddSweepTables({line, call.environment, call.console, call.env, call.umask}, sweep, unpacked->results(),
+                        tables);
+}
+
 int CompareAll(const Invocation& call) {
   const std::string folder = call.line.sweep.empty() ? kShippedSweeps : call.line.sweep;
   const Result<std::vector<std::string>> files = ListSweepFiles(call.env, folder);
@@ -160,7 +178,9 @@ int CompareAll(const Invocation& call) {
     const std::variant<KnownSweep, int> loaded = Load(call, file);
     if (const int* code = std::get_if<int>(&loaded)) return *code;
     const KnownSweep& sweep = std::get<KnownSweep>(loaded);
-    if (const Status added = AddSweepTables(call, sweep, root + "/" + sweep.plan.name, tables); !added.ok())
+    const std::string name = file.substr(folder.size(), file.size() - folder.size() - std::string_view(".toml").size());
+    if (const Status added = AddFound(call, sweep, kShippedRows + name + ".rows", root + "/" + sweep.plan.name, tables);
+        !added.ok())
       return call.console.Fail(added);
   }
   const std::vector<PaperCount> counts = CountByPaper(ReadAllPublished(), JoinValues(tables));
@@ -180,9 +200,12 @@ void AddCompare(CLI::App& app, CommandLine& line, RawWords& words) {
       "SWEEP", words.sweep,
       "The sweep file (TOML); with --all a folder of them (default " + std::string(kShippedSweeps) + ")");
   compare->add_option("TABLE", words.rest, "Name of one table, and KEY=VALUE overrides as given to `run`");
-  compare->add_flag("--all", line.all,
-                    "Every sweep file of the folder, as one page: how many values of each paper agree; --results names "
-                    "the folder that holds their results folders (default results)");
+  AddFrom(*compare, line);
+  compare->add_flag(
+      "--all", line.all,
+      "Every sweep file of the folder, as one page: how many values of each paper agree; --results names "
+      "the folder that holds their results folders (default results); a sweep without one is read from its archive in "
+      "experiments/results");
 }
 
 int CompareCommand(const Invocation& call) {

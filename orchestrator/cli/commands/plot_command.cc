@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "orchestrator/cli/commands/archive_commands.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
@@ -144,6 +145,7 @@ void AddPlot(CLI::App& app, CommandLine& line, RawWords& words) {
       ->check(CLI::IsMember({"svg", "png", "both"}));
   plot->add_option("--out", line.out, "Folder for the files (default figures/ in the results folder)")
       ->type_name("DIR");
+  AddFrom(*plot, line);
   plot->add_flag("--force", line.force, "Also over files that are no figures of retort's");
 }
 
@@ -157,6 +159,7 @@ int PlotCommand(const Invocation& call) {
   const std::string results = FindResultsPath(line.global.results, loaded.plan->name);
   Result<ResultsView> view = ReadShownResults(call.env, results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
+  if (const Status belongs = CheckBelongs(call, *loaded.plan, *view); !belongs.ok()) return call.console.Fail(belongs);
   FigureWriter writer(call, *loaded.plan, *view);
   for (const FigureSpec& figure : *figures)
     if (const Status written = writer.Write(figure); !written.ok()) return call.console.Fail(written);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "orchestrator/cli/commands/archive_commands.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
@@ -89,7 +90,10 @@ std::string MakeJson(const ResultsView& view, const ReportPage& page, const std:
 }  // namespace
 
 void AddReport(CLI::App& app, CommandLine& line) {
-  AddCommand(app, "report", "One HTML page of a results folder that needs no network: tables, figures, trials, privacy")
+  CLI::App* report = AddCommand(
+      app, "report", "One HTML page of a results folder that needs no network: tables, figures, trials, privacy");
+  AddFrom(*report, line);
+  report
       ->add_option("--out", line.out,
                    "The page to write, - is stdout; a page that is there is replaced (default report.html in the "
                    "results folder)")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/base/number_text.h"
+#include "orchestrator/cli/commands/archive_commands.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
@@ -83,6 +84,7 @@ int Print(const Invocation& call, const Loaded& loaded) {
   const CommandLine& line = call.line;
   const Result<ResultsView> view = ReadShownResults(call.env, loaded.results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
+  if (const Status belongs = CheckBelongs(call, loaded.plan, *view); !belongs.ok()) return call.console.Fail(belongs);
   if (view->trials.empty())
     call.console.Message("nothing is stored in " + loaded.results + " yet; `" + SweepCommand("run", line) +
                          "` fills the table.");
@@ -144,6 +146,7 @@ void AddTable(CLI::App& app, CommandLine& line, RawWords& words) {
                   "Below the table, the privacy of each row in a paragraph (text, markdown, latex; json: in notes)");
   table->add_flag("--complete", line.table.complete,
                   "First run the cells that are missing and the teachers that they need, as `run` would");
+  AddFrom(*table, line);
   AddRunOptions(*table, line, words);
 }
 

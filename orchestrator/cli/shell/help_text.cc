@@ -70,6 +70,8 @@ constexpr std::array kRows = {
     Row{"retry", "retort retry teacher-single-digits-s0", "this trial, and the students that waited for it"},
     Row{"retry", "retort retry --failed", "all that failed, also while the sweep runs"},
     Row{"cancel", "retort cancel dpdfd-working-digits-s0", "never mind this one; when it runs, it is saved first"},
+    Row{"archive", "retort archive --results results/quickstart --out quickstart.rows", "rows as one text file"},
+    Row{"import", "retort import quickstart.rows --results results/imported", "a results folder of them"},
     Row{"verify", "retort verify --results results/quickstart", "every digest, and the ledger against the rows"},
     Row{"repair", "retort repair --results results/quickstart", "only says what is wrong"},
     Row{"repair", "retort repair --results results/quickstart --apply", "puts it right"},
