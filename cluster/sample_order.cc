@@ -104,7 +104,7 @@ Result<SampleReport> DecodeSampleReport(const std::string& json) {
   const std::string evaluation = fields.String("evaluation");
   RETORT_RETURN_IF_ERROR(fields.status());
   // JsonFields has seen that this is an object.
-  for (const nlohmann::json& count : nlohmann::json::parse(json).value("labels", nlohmann::json::array())) {
+  for (const nlohmann::json& count : ParseJson(json).value("labels", nlohmann::json::array())) {
     const std::optional<std::int64_t> value = FindInteger<std::int64_t>(count);
     if (!value || *value < 0) return DamageError("sample report: labels: counts of pictures are wanted");
     report.labels.push_back(*value);

@@ -25,6 +25,20 @@ std::optional<double> ParseNumber(const nlohmann::json& value) {
 
 }  // namespace
 
+std::string DumpJson(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string DumpOrderedJson(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+nlohmann::json ParseJson(std::string_view text) { return nlohmann::json::parse(text); }
+nlohmann::json TryParseJson(std::string_view text) { return nlohmann::json::parse(text, nullptr, false); }
+nlohmann::ordered_json TryParseOrderedJson(std::string_view text) {
+  return nlohmann::ordered_json::parse(text, nullptr, false);
+}
+
 nlohmann::json NumberToJson(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -32,7 +46,7 @@ nlohmann::json NumberToJson(double value) {
 }
 
 JsonFields::JsonFields(const std::string& json, std::string what)
-    : object_(nlohmann::json::parse(json, nullptr, false)), what_(std::move(what)) {
+    : object_(TryParseJson(json)), what_(std::move(what)) {
   if (!object_.is_object()) status_ = DamageError("The " + what_ + " is not a JSON object.");
 }
 

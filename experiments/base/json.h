@@ -18,25 +18,30 @@
 
 namespace retort {
 
-// Documents.
+// Documents. Reading and writing one is compiled in json.cc alone: the library would put all of it into every file.
 
 // What is no UTF-8 is replaced by U+FFFD; doubles are written in shortest exact form.
 // `indent`: blanks a level; -1: all on one line.
-[[nodiscard]] inline std::string DumpJson(const nlohmann::json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+[[nodiscard]] std::string DumpJson(const nlohmann::json& json, int indent = -1);
+[[nodiscard]] std::string DumpOrderedJson(const nlohmann::ordered_json& json, int indent = -1);
 // The same for what keeps the order of its keys.
 template <std::same_as<nlohmann::ordered_json> Json>
 [[nodiscard]] std::string DumpJson(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return DumpOrderedJson(json, indent);
 }
+
+// Throws the library's parse_error where `text` is no JSON.
+[[nodiscard]] nlohmann::json ParseJson(std::string_view text);
+// Returns a value that is_discarded() where `text` is no JSON.
+[[nodiscard]] nlohmann::json TryParseJson(std::string_view text);
+[[nodiscard]] nlohmann::ordered_json TryParseOrderedJson(std::string_view text);
 
 // Parses `text` and returns read(json), in which exceptions of the library are caught. Error: damage, naming `what` and
 // what the library says of a missing or ill-typed field; or read's own error.
 template <typename T, typename Read>
 [[nodiscard]] Result<T> ReadJson(std::string_view text, const std::string& what, Read&& read) {
   try {
-    return std::forward<Read>(read)(nlohmann::json::parse(text));
+    return std::forward<Read>(read)(ParseJson(text));
   } catch (const nlohmann::json::exception& error) {
     return DamageError(what + " does not decode: " + error.what());
   }
@@ -90,7 +95,7 @@ std::optional<T> FindInteger(const Json& json) {
 template <typename T, typename Json>
 T RequireInteger(const Json& json) {
   if (const std::optional<T> value = FindInteger<T>(json)) return *value;
-  throw std::invalid_argument(json.dump() + " is not a whole number that can stand there");
+  throw std::invalid_argument(DumpJson(json) + " is not a whole number that can stand there");
 }
 
 // Writes JSON text piece by piece, where building a document in memory would be too slow.

@@ -31,7 +31,7 @@ json FindingJson(const AuditFinding& finding) {
   if (!finding.attack.empty()) out["attack"] = finding.attack;
   out["subject"] = finding.subject;
   out["ran"] = finding.ran;
-  out["claim"] = finding.claim ? json::parse(EncodeClaim(*finding.claim)) : json();
+  out["claim"] = finding.claim ? ParseJson(EncodeClaim(*finding.claim)) : json();
   out["confidence"] = finding.confidence;
   out["alarm_lower"] = Maybe(finding.alarm_lower);
   out["alarm_proven"] = Maybe(finding.alarm_proven);
@@ -51,7 +51,7 @@ json FindingJson(const AuditFinding& finding) {
   return out;
 }
 
-std::string FormatText(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string FormatText(const json& value) { return DumpJson(value); }
 
 Status ReadFigures(const json& list, AuditFinding& finding) {
   if (!list.is_array()) return DamageError("The audit finding has no valid 'figures': expected a list.");
@@ -214,7 +214,7 @@ Result<AuditReport> DecodeAuditReport(const std::string& text) {
   report.trial = fields.String("trial");
   report.row_digest = fields.String("row_digest");
   RETORT_RETURN_IF_ERROR(fields.status());
-  const json findings = json::parse(text, nullptr, false).value("findings", json());
+  const json findings = TryParseJson(text).value("findings", json());
   if (!findings.is_array()) return DamageError("The audit report has no valid 'findings': expected a list.");
   for (const json& entry : findings) {
     if (!entry.is_object()) return DamageError("A finding of the audit report is not a JSON object.");
@@ -247,7 +247,7 @@ std::string EncodeAuditOrder(const AuditOrder& order) {
     json[key] = nlohmann::json::array();
     for (const Claim& claim : *claims) json[key].push_back(EncodeClaim(claim));
   }
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 Result<AuditOrder> DecodeAuditOrder(const std::string& json) {

@@ -74,7 +74,7 @@ std::string EncodeClaim(const Claim& claim) {
   json["status"] = StatusName(claim.status);
   json["assumptions"] = claim.assumptions;
   json["reason"] = claim.reason;
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 Result<Claim> DecodeClaim(const std::string& json) {

@@ -88,7 +88,7 @@ std::string EncodeEvent(const PrivacyEvent& event) {
   json["voids"] = event.voids;
   json["assumptions"] = event.assumptions;
   if (!event.facts.empty()) json["facts"] = event.facts;
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 Result<PrivacyEvent> DecodeEvent(const std::string& json) {

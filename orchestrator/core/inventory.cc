@@ -5,6 +5,7 @@
 
 #include <variant>
 
+#include "experiments/base/json.h"
 #include "orchestrator/core/core.h"
 
 namespace retort::orchestrator {
@@ -44,7 +45,7 @@ int Inventory::LiveSlots() const {
 }
 
 RunTerms ReadRunTerms(std::string_view provenance_json) {
-  const nlohmann::json json = nlohmann::json::parse(provenance_json, nullptr, false);
+  const nlohmann::json json = TryParseJson(provenance_json);
   RunTerms terms;
   if (!json.is_object()) return terms;
   const auto field = [&json](const char* name) { return json.contains(name) ? json[name] : nlohmann::json(); };

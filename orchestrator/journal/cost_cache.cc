@@ -57,7 +57,7 @@ std::string EncodeCosts(const MachineCosts& costs) {
 }
 
 Result<MachineCosts> DecodeCosts(std::string_view text) {
-  const ordered_json document = ordered_json::parse(text, nullptr, false);
+  const ordered_json document = TryParseOrderedJson(text);
   const Status broken = DamageError("it does not hold measured costs of this version of retort");
   if (!document.is_object() || !document.contains("retort_costs") || document["retort_costs"] != kVersion ||
       !document.contains("machines") || !document["machines"].is_object())

@@ -182,7 +182,7 @@ std::string Checked(const std::string& line) {
 std::optional<json> Unchecked(const std::string& text) {
   const std::string line = text.substr(0, text.find('\n'));
   if (Checked(line) != text) return std::nullopt;
-  json document = json::parse(line, nullptr, false);
+  json document = TryParseJson(line);
   return document.is_object() ? std::optional(std::move(document)) : std::nullopt;
 }
 
@@ -208,29 +208,30 @@ std::optional<std::string> ComputeSummarySources(storage::Env& env, const std::s
   const std::optional<json> marks = FolderStamp(env, storage::MarksFolder(root)),
                             refuted = FolderStamp(env, RefutationsFolder(root));
   if (!journal || !ledger || !measured || !marks || !refuted) return std::nullopt;
-  return json{{"journal", *journal}, {"ledger", *ledger},  {"marks", *marks},
-              {"refuted", *refuted}, {"costs", *measured}, {"machine", costs.machine}}
-      .dump();
+  return DumpJson(json{{"journal", *journal},
+                       {"ledger", *ledger},
+                       {"marks", *marks},
+                       {"refuted", *refuted},
+                       {"costs", *measured},
+                       {"machine", costs.machine}});
 }
 
 Status StoreSummary(storage::Env& env, const std::string& sources, const ResultsView& view, const TrialsStatus& trials,
                     const std::string& program, std::uint64_t least_bytes) {
-  const json of = json::parse(sources);
+  const json of = ParseJson(sources);
   if (!IsLarge(of, least_bytes)) return {};
   if (view.running || !view.ledger_lost.empty() || HasAudits(env, view) || HasUnmarkedData(env, view)) return {};
   if (trials.problems.size() > kMaxProblems || std::ranges::any_of(view.trials, WaitsForRetry)) return {};
   const json document = {
       {"format_version", kFormatVersion}, {"program", program}, {"of", of}, {"body", MakeBody(view, trials)}};
-  return env.WriteFileAtomically(FindSummaryPath(view.directory),
-                                 Checked(document.dump(-1, ' ', false, json::error_handler_t::replace)));
+  return env.WriteFileAtomically(FindSummaryPath(view.directory), Checked(DumpJson(document)));
 }
 
 Status StoreSummary(storage::Env& env, const std::string& results, const CostCache& costs, const std::string& program,
                     std::uint64_t least_bytes) {
   // Before anything is read: what is appended meanwhile makes it another journal.
   const std::optional<std::string> sources = ComputeSummarySources(env, results, costs);
-  if (!sources || !IsLarge(json::parse(*sources), least_bytes) || ReadSummary(env, results, *sources, program))
-    return {};
+  if (!sources || !IsLarge(ParseJson(*sources), least_bytes) || ReadSummary(env, results, *sources, program)) return {};
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadPacked(env, results));
   RootCharges alone;  // of the root, what counts for the sweep's own charges
   alone.shared = ReadRoot(env, view).shared;
@@ -246,7 +247,7 @@ std::optional<SweepSummary> ReadSummary(storage::Env& env, const std::string& re
   if (!document) return std::nullopt;
   try {
     if (document->at("format_version") != kFormatVersion || document->at("program") != program ||
-        document->at("of") != json::parse(sources))
+        document->at("of") != ParseJson(sources))
       return std::nullopt;
     SweepSummary summary = SummaryIn(document->at("body"));
     summary.view.directory = results;

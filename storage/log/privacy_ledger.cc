@@ -22,7 +22,7 @@ std::string EncodeReservation(const LedgerEntry& entry) {
                    {"trial", entry.attempt.trial.Hex()},
                    {"attempt", entry.attempt.number},
                    {"generation", entry.generation},
-                   {"event", nlohmann::json::parse(privacy::EncodeEvent(entry.event))}});
+                   {"event", ParseJson(privacy::EncodeEvent(entry.event))}});
 }
 
 Result<LedgerEntry> DecodeReservation(std::string_view payload) {
@@ -35,7 +35,7 @@ Result<LedgerEntry> DecodeReservation(std::string_view payload) {
     entry.attempt.trial = *trial;
     json.at("attempt").get_to(entry.attempt.number);
     json.at("generation").get_to(entry.generation);
-    RETORT_ASSIGN_OR_RETURN(entry.event, privacy::DecodeEvent(json.at("event").dump()));
+    RETORT_ASSIGN_OR_RETURN(entry.event, privacy::DecodeEvent(DumpJson(json.at("event"))));
     if (entry.event.count <= 0) return DamageError("a reservation counts no release");
     return entry;
   });

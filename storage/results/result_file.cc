@@ -94,7 +94,7 @@ Result<ResultRow> ReadRow(const nlohmann::json& json) {
     row.axes.emplace_back(axis.at(0).get<std::string>(), axis.at(1).get<std::string>());
   }
   for (const nlohmann::json& claim : json.at("claims")) {
-    RETORT_ASSIGN_OR_RETURN(privacy::Claim decoded, privacy::DecodeClaim(claim.dump()));
+    RETORT_ASSIGN_OR_RETURN(privacy::Claim decoded, privacy::DecodeClaim(DumpJson(claim)));
     row.claims.push_back(std::move(decoded));
   }
   return row;

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "experiments/base/json.h"
+
 namespace retort::storage {
 namespace {
 
@@ -68,12 +70,12 @@ namespace {
 
 // JSON; what Python prints of a list or dict; or names between commas.
 nlohmann::json ParsedText(const std::string& text) {
-  nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json value = TryParseJson(text);
   if (!value.is_discarded()) return value;
   std::string other = text;
   if (text.starts_with('{') || text.starts_with('[')) {
     std::replace(other.begin(), other.end(), '\'', '"');
-    return nlohmann::json::parse(other, nullptr, false);
+    return TryParseJson(other);
   }
   value = nlohmann::json::array();
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -91,7 +93,7 @@ std::vector<std::string> ParseJsonClassNames(const nlohmann::json& value) {
     for (const auto& item : value) {
       if (!item.is_string() && !item.is_number_integer()) return {};
       numbered.emplace_back(static_cast<std::int64_t>(numbered.size()),
-                            item.is_string() ? item.get<std::string>() : item.dump());
+                            item.is_string() ? item.get<std::string>() : DumpJson(item));
     }
   } else if (value.is_object()) {
     for (const auto& [key, item] : value.items()) {
@@ -141,7 +143,7 @@ std::vector<std::string> ParseClassNames(const std::string& text) {
 
 std::vector<std::string> FindClassNames(const std::string& text) {
   if (text.size() > kMaxJson) return {};
-  const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json value = TryParseJson(text);
   if (!value.is_object()) return {};
   for (const auto& [key, item] : value.items()) {
     if (!IsClassNamesKey(key)) continue;

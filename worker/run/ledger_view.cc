@@ -29,7 +29,7 @@ nlohmann::json ToJson(const LedgerEntry& entry) {
           {"attempt", entry.attempt.number},
           {"generation", entry.generation},
           {"settled", entry.state == LedgerState::settled},
-          {"event", nlohmann::json::parse(privacy::EncodeEvent(entry.event))},
+          {"event", ParseJson(privacy::EncodeEvent(entry.event))},
           {"used", entry.used}};
 }
 
@@ -41,7 +41,7 @@ LedgerEntry ParseEntry(const nlohmann::json& json) {
   entry.attempt.number = RequireInteger<std::uint32_t>(json.at("attempt"));
   entry.generation = RequireInteger<std::uint64_t>(json.at("generation"));
   entry.state = json.at("settled").get<bool>() ? LedgerState::settled : LedgerState::reserved;
-  Result<privacy::PrivacyEvent> event = privacy::DecodeEvent(json.at("event").dump());
+  Result<privacy::PrivacyEvent> event = privacy::DecodeEvent(DumpJson(json.at("event")));
   if (!event.ok()) throw std::invalid_argument(event.status().message());
   entry.event = std::move(*event);
   entry.used = RequireInteger<std::int64_t>(json.at("used"));
@@ -52,7 +52,7 @@ LedgerEntry ParseEntry(const nlohmann::json& json) {
 Result<std::vector<LedgerEntry>> ParseEntries(const std::string& text) {
   try {
     std::vector<LedgerEntry> entries;
-    for (const nlohmann::json& json : nlohmann::json::parse(text)) entries.push_back(ParseEntry(json));
+    for (const nlohmann::json& json : ParseJson(text)) entries.push_back(ParseEntry(json));
     return entries;
   } catch (const std::exception& error) {
     return DamageError(std::string("The checkpoint's ledger does not decode: ") + error.what());
@@ -62,7 +62,7 @@ Result<std::vector<LedgerEntry>> ParseEntries(const std::string& text) {
 std::string Encode(const std::vector<LedgerEntry>& entries) {
   nlohmann::json all = nlohmann::json::array();
   for (const LedgerEntry& entry : entries) all.push_back(ToJson(entry));
-  return all.dump();
+  return DumpJson(all);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "cluster/worker_questions.h"
 #include "experiments/base/digests.h"
+#include "experiments/base/json.h"
 #include "experiments/methods/spec_codec.h"
 #include "storage/formats/npy_file.h"
 #include "storage/weights/known_weights.h"
@@ -133,7 +134,7 @@ void AddCounts(const Network& network, ordered_json& report) {
   report["state_entries"] = network.state().size();
 }
 
-std::string Text(const ordered_json& json) { return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace); }
+std::string Text(const ordered_json& json) { return DumpJson(json); }
 
 Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& env) {
   RETORT_ASSIGN_OR_RETURN(const auto input, ReadInput(order, env));

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "experiments/base/json.h"
 #include "experiments/sweep/key_docs.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/cli/commands/command_line.h"
@@ -97,7 +98,7 @@ int SchemaCommand(const Invocation& call) {
   if (call.line.global.json) {
     nlohmann::ordered_json document;
     document["schema_version"] = kSchemaVersion;
-    document["schema"] = nlohmann::ordered_json::parse(schema, nullptr, false);
+    document["schema"] = TryParseOrderedJson(schema);
     schema = DocumentText(document);
   }
   if (!schema.ends_with('\n')) schema += '\n';

@@ -11,6 +11,7 @@
 #include "cluster/launch_environment.h"
 #include "cluster/worker_process.h"
 #include "cluster/worker_questions.h"
+#include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
 #include "experiments/methods/networks.h"
 #include "orchestrator/agent/worker_query.h"
@@ -141,12 +142,12 @@ std::string ReportText(const ordered_json& report) {
   std::string text = fmt::format("{}: {} parameters", report.value("network", ""),
                                  CountText(report.value("parameters", std::int64_t{0})));
   if (report.contains("image"))
-    text += fmt::format(", {} classes, images {}x{}x{}", report.value("classes", 0), report["image"][0].dump(),
-                        report["image"][1].dump(), report["image"][2].dump());
+    text += fmt::format(", {} classes, images {}x{}x{}", report.value("classes", 0), DumpJson(report["image"][0]),
+                        DumpJson(report["image"][1]), DumpJson(report["image"][2]));
   text += "\n" + WeightsText(report.value("weights", ordered_json()));
   if (report.contains("keys")) text += KeysText(report["keys"]);
   if (report.contains("logits"))
-    text += fmt::format("logits: {}{}\n", report["logits"]["shape"].dump(),
+    text += fmt::format("logits: {}{}\n", DumpJson(report["logits"]["shape"]),
                         report["logits"].value("path", "").empty() ? "" : " in " + report["logits"].value("path", ""));
   return text;
 }
@@ -192,7 +193,7 @@ int ModelCommand(const Invocation& call) {
                    cluster::EncodeModelOrder(*order), "the check of the network " + line.model.network},
                   [](const cluster::Progress&) {});
   if (!answer.ok()) return call.console.Fail(answer.status());
-  const ordered_json report = ordered_json::parse(*answer, nullptr, false);
+  const ordered_json report = TryParseOrderedJson(*answer);
   if (!report.is_object()) return call.console.Fail(EnvironmentError("The worker program's report is no JSON object."));
   const bool fits = report.value("ok", false);
   if (line.global.json) {

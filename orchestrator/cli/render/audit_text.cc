@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
 #include "orchestrator/cli/render/text_table.h"
 #include "orchestrator/results/audit_store.h"
@@ -107,7 +108,7 @@ ordered_json AuditCostJson(const AuditCost& cost) {
 
 ordered_json FindingsJson(const privacy::AuditReport& report) {
   ordered_json json;
-  json["findings"] = ordered_json::parse(privacy::EncodeAuditReport(report)).at("findings");
+  json["findings"] = TryParseOrderedJson(privacy::EncodeAuditReport(report)).at("findings");
   for (std::size_t i = 0; i < report.findings.size(); ++i)
     json["findings"][i]["verdict"] = privacy::FormatVerdict(report.findings[i]);
   json["contradictions"] = Contradictions(report);

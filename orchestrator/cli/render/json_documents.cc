@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/base/json.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/privacy/accountants/reasons.h"
 #include "orchestrator/results/sweep_status.h"
@@ -12,14 +13,11 @@ namespace retort::orchestrator::cli {
 
 nlohmann::ordered_json ClaimsJson(const std::vector<privacy::Claim>& claims) {
   auto array = nlohmann::ordered_json::array();
-  for (const privacy::Claim& claim : claims)
-    array.push_back(nlohmann::ordered_json::parse(privacy::EncodeClaim(claim), nullptr, false));
+  for (const privacy::Claim& claim : claims) array.push_back(TryParseOrderedJson(privacy::EncodeClaim(claim)));
   return array;
 }
 
-std::string DocumentText(const nlohmann::ordered_json& document) {
-  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string DocumentText(const nlohmann::ordered_json& document) { return DumpJson(document, 2) + "\n"; }
 
 std::string ClaimsText(const std::vector<privacy::Claim>& claims) {
   std::string text = "[";
@@ -87,13 +85,13 @@ ordered_json ChosenJson(const std::vector<Chosen>& chosen) {
 
 ordered_json TrialJson(const TrialView& trial) {
   ordered_json json = SummaryJson(trial);
-  json["spec"] = ordered_json::parse(EncodeTrialSpec(trial.spec), nullptr, false);
+  json["spec"] = TryParseOrderedJson(EncodeTrialSpec(trial.spec));
   return json;
 }
 
 // The spec and the further members are texts already: parsing them again would be most of the work.
 std::string TrialText(const TrialView& trial, const std::vector<std::pair<std::string, std::string>>& further) {
-  std::string text = SummaryJson(trial).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  std::string text = DumpJson(SummaryJson(trial));
   text.back() = ',';
   text += "\"spec\":" + EncodeTrialSpec(trial.spec);
   for (const auto& [name, value] : further) text += ",\"" + name + "\":" + value;
@@ -109,7 +107,7 @@ ordered_json LedgerEntryJson(const storage::LedgerEntry& entry) {
   json["generation"] = entry.generation;
   json["state"] = entry.state == storage::LedgerState::settled ? "settled" : "reserved";
   json["used"] = entry.state == storage::LedgerState::settled ? ordered_json(entry.used) : ordered_json();
-  json["event"] = ordered_json::parse(privacy::EncodeEvent(entry.event), nullptr, false);
+  json["event"] = TryParseOrderedJson(privacy::EncodeEvent(entry.event));
   return json;
 }
 ordered_json DevicesJson(const std::vector<DeviceView>& devices) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
 #include "experiments/methods/spec_codec.h"
@@ -251,11 +252,11 @@ std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, Plan
   return TrialText(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec),
                    {{"new", trial.stored == nullptr ? "true" : "false"},
                     {"runs", trial.runs ? "true" : "false"},
-                    {"reason", ordered_json(FindReason(trial)).dump()},
-                    {"estimate", EstimateJson(EstimateTrial(report, trial)).dump()},
+                    {"reason", DumpJson(ordered_json(FindReason(trial)))},
+                    {"estimate", DumpJson(EstimateJson(EstimateTrial(report, trial)))},
                     {"claims", ClaimsText(claims.Of(*trial.spec, trial.teacher))},
-                    {"differs", DifferencesJson(ListDifferences(*trial.spec)).dump()},
-                    {"chosen", ChosenJson(ListChosen(*trial.spec)).dump()}});
+                    {"differs", DumpJson(DifferencesJson(ListDifferences(*trial.spec)))},
+                    {"chosen", DumpJson(ChosenJson(ListChosen(*trial.spec)))}});
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
 #include "orchestrator/cli/render/html.h"
@@ -367,7 +368,7 @@ std::vector<std::pair<std::string, int>> Origins(const ResultsView& view) {
 }
 
 void WriteOrigin(Html& html, const std::string& provenance, int trials) {
-  const nlohmann::ordered_json json = nlohmann::ordered_json::parse(provenance, nullptr, false);
+  const nlohmann::ordered_json json = TryParseOrderedJson(provenance);
   if (!json.is_object()) return html.Paragraph(fmt::format("The provenance of {} trials cannot be read.", trials));
   const HtmlScope details(html, "details");
   const auto text = [&json](const char* key) {
@@ -379,9 +380,7 @@ void WriteOrigin(Html& html, const std::string& provenance, int trials) {
   const HtmlScope list(html, "dl", {{"class", "facts"}});
   for (const auto& [key, value] : json.items()) {
     html.Element("dt", key);
-    html.Element("dd", value.is_string()
-                           ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    html.Element("dd", value.is_string() ? value.get<std::string>() : DumpJson(value));
     html.Line();
   }
 }
