@@ -9,7 +9,6 @@
 
 #include "storage/results/checkpoint_store.h"
 #include "tests/unit/worker/tiny_trials.h"
-#include "worker/run/attempt_record.h"
 
 namespace retort::worker {
 namespace {
@@ -107,16 +106,6 @@ TEST_F(CheckpointRules, OfAnotherRevisionIsRefusedWithTheReason) {
     EXPECT_THAT(ended.detail, HasSubstr("revision"));
     std::filesystem::remove_all(tiny_ / "trials/trial/attempt-2");
   }
-}
-
-TEST_F(CheckpointRules, WhatItStampsItAccepts) {
-  std::map<std::string, std::string> attributes;
-  StampCheckpoint(attributes, spec_, 2);
-  EXPECT_TRUE(CheckStamp(attributes, spec_, 2).ok());
-  EXPECT_FALSE(CheckStamp(attributes, spec_, 1).ok());
-  TrialSpec slower = spec_;
-  slower.execution.checkpoint_seconds = 3;
-  EXPECT_TRUE(CheckStamp(attributes, slower, 2).ok()) << "not part of identity";
 }
 
 }  // namespace

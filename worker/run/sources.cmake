@@ -1,10 +1,13 @@
 set(RETORT_RUN_SOURCES
-  run/attempt_record.cc
+  run/attempt_cost.cc
+  run/checkpoint_stamp.cc
   run/failure.cc
   run/finished_attempt.cc
   run/gang_formation.cc
   run/ledger_view.cc
   run/model_check.cc
+  run/provenance.cc
   run/trial_inputs.cc
+  run/trial_metrics.cc
   run/trial_runner.cc
   run/worker_service.cc)

@@ -1,0 +1,23 @@
+#include "worker/run/provenance.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace retort::worker {
+namespace {
+
+TEST(Provenance, SaysWhatAResultWasMadeWith) {
+  TrialSpec spec;
+  spec.threads = 3;
+  const auto json = nlohmann::json::parse(ProvenanceJson("1.2 (abc)", spec, "cuda:1", "cuda, cpu", {{"seconds", 2.5}}));
+  EXPECT_EQ(json["build"], "1.2 (abc)");
+  EXPECT_EQ(json["device"], "cuda:1");
+  EXPECT_EQ(json["trained_on"], "cuda, cpu");
+  EXPECT_EQ(json["threads"], 3);
+  EXPECT_EQ(json["timings"]["seconds"], 2.5);
+  for (const char* key : {"torch", "cpu_capability", "host"}) EXPECT_FALSE(json[key].get<std::string>().empty()) << key;
+}
+
+}  // namespace
+}  // namespace retort::worker

@@ -1,0 +1,27 @@
+#include "worker/run/provenance.h"
+
+#include <ATen/Version.h>
+#include <torch/headeronly/version.h>
+
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+#include "experiments/base/json.h"
+
+namespace retort::worker {
+
+std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
+                           const std::string& trained_on, const Series& timings) {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  nlohmann::json json = {
+      {"build", build},         {"torch", TORCH_VERSION}, {"cpu_capability", at::get_cpu_capability()},
+      {"host", host.data()},    {"device", device},       {"trained_on", trained_on},
+      {"threads", spec.threads}};
+  for (const auto& [name, value] : timings) json["timings"][name] = value;
+  return DumpJson(json);
+}
+
+}  // namespace retort::worker

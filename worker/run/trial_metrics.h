@@ -1,0 +1,16 @@
+// The metrics that every trial has, whatever its method.
+#pragma once
+
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "worker/data/dataset.h"
+#include "worker/methods/method.h"
+
+namespace retort::worker {
+
+// Metrics of every finished trial, beside those of its method: "data.skipped", where pictures were left out;
+// "test.sensitive_accuracy", where the data names sensitive classes and `outcome` was evaluated; "student.parameters",
+// trainable values of a student's network. Error: usage, as MakeNetwork.
+[[nodiscard]] Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, const Outcome& outcome);
+
+}  // namespace retort::worker
