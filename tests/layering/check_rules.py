@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, layout, names, READMEs, the list
-of environment variables, who may see a teacher's answer, who may write files, and the table of mutants.
+of environment variables, who may see a teacher's answer, who may write files, the table of mutants, and the picture of the rooms.
 
 usage: check_rules.py CHECK --root DIR [options]
-CHECK: includes | headers | sizes | rooms | hiding | format | names | readme | environment | answers | writers | mutants
+CHECK: includes | headers | sizes | rooms | hiding | picture | format | names | readme | environment | answers | writers | mutants
 Prints one line for each violation (file:line: what, and the rule) and exits 1 when there is any.
 """
 import argparse
@@ -294,6 +294,7 @@ def functions_of(root, path):
 
 CONSTANT = re.compile(r"\b(k[A-Z]\w*)(?:\[[^\]]*\])?\s*[={]")
 TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|enum class|enum) (\w+)")
+ALIAS = re.compile(r"using (\w+) = (.*);$")
 NAMESPACE = re.compile(r"namespace ([\w:]+) \{")
 
 
@@ -310,7 +311,7 @@ def parameter_types(text, start):
 
 def private_names(root, path):
     """(line number, name) of what the unnamed namespaces of `path` define, by its named namespace; a function's name has
-    its parameters' types."""
+    its parameters' types, an alias's what it stands for."""
     lines = lines_of(root, path)
     private, outer = False, []
     for number, line in enumerate(lines, 1):
@@ -322,6 +323,8 @@ def private_names(root, path):
             outer.append(NAMESPACE.match(line).group(1))
         elif line.startswith("}  // namespace ") and outer:
             outer.pop()
+        elif private and ALIAS.match(line):
+            yield number, "::".join(outer) + "::" + "=".join(ALIAS.match(line).groups())
         elif private and line and not line.startswith(NO_FUNCTION[:7]):
             inside = "::".join(outer) + "::"
             kind, function = TYPE.match(line), FUNCTION.match(line)
@@ -347,6 +350,17 @@ def header_types(root, path):
             yield "::".join(outer) + "::" + kind.group(1)
 
 
+def collisions(root, paths, types):
+    """What two of `paths`, or one of them and a header's `types`, call the same. One alias may stand in several files."""
+    first = {}
+    for path in paths:
+        for number, name in private_names(root, path):
+            bare = re.split("[(=]", name)[0]
+            other, said = first.setdefault(bare if "=" in name else name, (types.get(bare, path), name))
+            if other != path and ("=" not in name or said != name or other == types.get(bare)):
+                yield f"{path}:{number}: {bare.split('::')[-1]} is in {other}, too"
+
+
 ONE_TARGET = ("worker", "cluster", "monitoring")  # modules that are compiled as one target; elsewhere a folder is one
 
 
@@ -358,24 +372,63 @@ def check_hiding(root):
         module = path.split("/")[0]
         targets.setdefault(module if module in ONE_TARGET else os.path.dirname(path), []).append(path)
     for target, paths in targets.items():
-        first, types = {}, {}
+        types = {}
         for path in headers:
             if path.startswith(target + "/"):
                 types.update((name, path) for name in header_types(root, path))
-        for path in paths:
-            for number, name in private_names(root, path):
-                other = first.setdefault(name, types.get(name.split("(")[0], path))
-                if other != path:
-                    yield f"{path}:{number}: {name.split('(')[0].split('::')[-1]} is in {other}, too"
+        yield from collisions(root, paths, types)
     rooms = {}
     for path in sources(root):
         rooms.setdefault(os.path.dirname(path), []).append(path)
     for paths in rooms.values():
-        declared = {name: path for path in paths if path.endswith(".h") for _, name, _ in functions_of(root, path)}
-        for path in (path for path in paths if path.endswith(".cc")):
-            for number, name, private in functions_of(root, path):
-                if private and name in declared:
-                    yield f"{path}:{number}: {name} hides that of {declared[name]} from the files of its batch"
+        yield from hidden_functions(root, paths, [path for path in paths if path.endswith(".h")])
+    for paths in test_programs(root).values():
+        yield from check_test_program(root, paths)
+
+
+def hidden_functions(root, paths, headers):
+    declared = {name: path for path in headers for _, name, _ in functions_of(root, path)}
+    for path in (path for path in paths if path.endswith(".cc")):
+        for number, name, private in functions_of(root, path):
+            if private and name in declared:
+                yield f"{path}:{number}: {name} hides that of {declared[name]} from the files of its batch"
+
+
+TEST_SOURCES = re.compile(r"\b(?:retort_add_test|retort_module|target_sources|add_executable|add_library)\(\s*(\w+)([^)]*)\)")
+
+
+def test_programs(root):
+    """{target: its files} of what tests/ compiles: every .cc that the CMakeLists.txt of its folders name for it."""
+    programs = {}
+    for path in files(root, ("tests",), ("CMakeLists.txt",)):
+        folder = os.path.dirname(path)
+        text = re.sub(r"#.*", "", "\n".join(lines_of(root, path)))
+        for target, words in TEST_SOURCES.findall(text.replace("${PROJECT_SOURCE_DIR}/", "//")):
+            for word in re.findall(r"[\w./]+\.cc\b", words):
+                found = word[2:] if word.startswith("//") else os.path.normpath(os.path.join(folder, word))
+                if os.path.exists(os.path.join(root, found)):
+                    programs.setdefault(target, []).append(found)
+    return programs
+
+
+def test_headers(root, paths):
+    """The headers of tests/ that `paths` include, directly or through one another."""
+    found, todo = [], list(paths)
+    while todo:
+        for match in filter(None, map(INCLUDE.match, lines_of(root, todo.pop()))):
+            header = match.group(2)
+            if header.startswith("tests/") and header not in found and os.path.exists(os.path.join(root, header)):
+                found.append(header)
+                todo.append(header)
+    return found
+
+
+def check_test_program(root, paths):
+    if len(paths) < 2:
+        return
+    headers = test_headers(root, paths)
+    yield from collisions(root, paths, {name: path for path in headers for name in header_types(root, path)})
+    yield from hidden_functions(root, paths, headers)
 
 
 def check_format(root):
@@ -458,6 +511,42 @@ def check_environment(root):
 MUTANT_LIST = "tests/MUTANTS.md"
 MUTANTS = 51
 MUTANT_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `(\w+)\.(\w+)` \| `([^`]+)` \|$")
+
+
+PICTURE = "CONTRIBUTING.md"
+PICTURE_TOLERANCE = 0.1
+FIGURES = re.compile(r"\[([\d,]+), ([\d,]+)\]")
+
+
+def pictured_rooms(root):
+    """(line number, room, files, lines) of the figures in the picture of the rooms: those of a box belong to the folder
+    that the box names first."""
+    boxes, drawn = {}, False
+    for number, line in enumerate(lines_of(root, PICTURE), 1):
+        if line.startswith("```"):
+            drawn, boxes = False, {}
+        drawn = drawn or line.startswith("┌")
+        for cell in re.finditer(r"(?<=│)[^│]+", line) if drawn else ():
+            words = cell.group().split()
+            if words and words[0].split("/")[0] in MODULES and os.path.isdir(os.path.join(root, words[0])):
+                boxes[cell.start()] = words[0]
+            for count, lines in FIGURES.findall(cell.group()):
+                if cell.start() in boxes:
+                    yield number, boxes[cell.start()], int(count.replace(",", "")), int(lines.replace(",", ""))
+
+
+def check_picture(root):
+    """The picture of the rooms says how large each module is, within a tenth."""
+    pictured = set()
+    for number, room, *figures in pictured_rooms(root):
+        pictured.add(room)
+        paths = [path for path in sources(root) if path.startswith(room + "/")]
+        found = len(paths), sum(len(lines_of(root, path)) for path in paths)
+        if any(abs(said - real) > PICTURE_TOLERANCE * real for said, real in zip(figures, found)):
+            yield f"{PICTURE}:{number}: {room} has [{found[0]}, {found[1]:,}], not [{figures[0]}, {figures[1]:,}]"
+    for module in MODULES:
+        if module not in pictured and os.path.isdir(os.path.join(root, module)):
+            yield f"{PICTURE}:1: the picture of the rooms has no figures of {module}"
 
 
 def check_mutants(root):
@@ -589,7 +678,7 @@ def check_readme(root, program):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment", "answers",
-                                          "writers", "mutants", "rooms", "hiding", "format"])
+                                          "writers", "mutants", "rooms", "hiding", "picture", "format"])
     parser.add_argument("--root", required=True)
     parser.add_argument("--compiler", default="g++", help="may carry a launcher, e.g. 'ccache g++'")
     parser.add_argument("--flag", action="append", default=[], help="compiler flag, repeatable")
@@ -612,6 +701,7 @@ def main():
         "mutants": lambda: check_mutants(root),
         "rooms": lambda: check_rooms(root),
         "hiding": lambda: check_hiding(root),
+        "picture": lambda: check_picture(root),
         "format": lambda: check_format(root),
         "readme": lambda: check_readme(root, options.retort),
     }[options.check]()

@@ -14,12 +14,17 @@ PROGRAM = sys.argv.pop() if len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) e
 MUTANT_ROWS = "".join(f"| {i} | m | how | `Suite.Test` | `tests/m_test.cc` |\n" for i in range(1, MUTANTS + 1))
 MUTANT_TEST = "TEST(Suite, Test) {\n  EXPECT_EQ(1, 1);\n}\n"
 
+SIZES = {"cluster": (1, 1), "experiments": (1, 2), "storage": (7, 20), "worker": (2, 23)}
+PICTURE = "".join(f"┌──┐\n│ {room}  │\n│ [{count}, {lines}] of it │\n└──┘\n" for room, (count, lines) in SIZES.items())
+
 GOOD = {
     "storage/behind.h": "#pragma once\n",
     "storage/behind.cc": '#include <vector>\n#include "storage/behind.h"\n',
     "experiments/base/ids.h": "#pragma once\nstruct Id { int value; };\n",
     "storage/log.h": '#pragma once\n#include "experiments/base/ids.h"\nId First();\n',
     "storage/key.h": "#pragma once\nnamespace retort {\nusing Key = int;\n}  // namespace retort\n",
+    "storage/bits.cc": "namespace {\nusing Bits = int;\nconstexpr int kSide = 1;\n}  // namespace\n",
+    "storage/bytes.cc": "namespace {\nusing Bits = int;\n}  // namespace\n",
     "storage/once.cc": "namespace {\nint Twice(int b) { return b; }\n}  // namespace\n",
     "worker/release/answers.h": """#pragma once
 class Answers {
@@ -47,6 +52,13 @@ class TeacherModel {
 auto status = network->FromBlobs(artifact.parameters);
 """,
     "README.md": "See `experiments/base/ids.h`.\n",
+    "CONTRIBUTING.md": PICTURE,
+    "tests/unit/CMakeLists.txt": "retort_add_test(all_test LIBS x)\ntarget_sources(all_test PRIVATE\n  one_test.cc two_test.cc)\n"
+                                 "retort_add_test(other_test SOURCES other_test.cc)\n",
+    "tests/unit/made.h": "#pragma once\nint Make(int a);\n",
+    "tests/unit/one_test.cc": '#include "tests/unit/made.h"\nnamespace {\nint Twice(int b) { return b; }\n}  // namespace\n',
+    "tests/unit/two_test.cc": "namespace {\nint Thrice(int b) { return b; }\n}  // namespace\n",
+    "tests/unit/other_test.cc": "namespace {\nint Twice(int b) { return b; }\nint Make() { return 1; }\n}  // namespace\n",
     ".clang-format": "DisableFormat: true\n",
     **{f"{room}/README.md": "# A room\n" for room in ("cluster", "experiments/base", "storage", "worker/methods", "worker/release")},
     "cluster/ENVIRONMENT.md": "| `RETORT_END` | it | `RETORT_TEXT` of a meaning |\n| `RETORT_QUICK`, `HOME` | a script | x |\n",
@@ -110,6 +122,15 @@ BROKEN = [
     ("hiding", "storage/behind.cc", "namespace {\nId First() { return {}; }\n}  // namespace\n", "First hides that of storage/log.h"),
     ("hiding", "storage/twice.cc", "namespace {\nint Twice(int a) { return a; }\n}  // namespace\n", "Twice is in storage/once.cc, too"),
     ("hiding", "storage/id.cc", "namespace retort {\nnamespace {\nint Key(int a) { return a; }\n}  // namespace\n", "Key is in storage/key.h, too"),
+    ("hiding", "tests/unit/two_test.cc", "namespace {\nint Twice(int a) { return a; }\n}  // namespace\n",
+     "Twice is in tests/unit/one_test.cc, too"),
+    ("hiding", "tests/unit/two_test.cc", "namespace {\nint Make() { return 1; }\n}  // namespace\n",
+     "Make hides that of tests/unit/made.h"),
+    ("picture", "storage/more.cc", "// line\n" * 3, "storage has [8, 23], not [7, 20]"),
+    ("picture", "CONTRIBUTING.md", PICTURE.replace("[2, 23]", ""), "no figures of worker"),
+    ("picture", "CONTRIBUTING.md", PICTURE.replace("[1, 2]", "[1, 1,002]"), "experiments has [1, 2], not [1, 1,002]"),
+    ("hiding", "storage/later.cc", "namespace {\nusing Bits = long;\n}  // namespace\n", "Bits is in storage/bits.cc, too"),
+    ("hiding", "storage/later.cc", "namespace retort {\nnamespace {\nusing Key = int;\n}  // namespace\n", "Key is in storage/key.h, too"),
     ("format", ".clang-format", "BasedOnStyle: Google\n", "lays this out otherwise"),
     ("rooms", "storage/README.md", "# A room\nStart at `gone.h`.\n", "there is no gone.h"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
@@ -149,7 +170,7 @@ def run(check, files):
 
 class RulesFailWhenBroken(unittest.TestCase):
     def test_an_unbroken_tree_passes_every_check(self):
-        for check in ("includes", "headers", "sizes", "rooms", "hiding", "format", "names", "readme", "environment", "answers", "writers", "mutants"):
+        for check in ("includes", "headers", "sizes", "rooms", "hiding", "picture", "format", "names", "readme", "environment", "answers", "writers", "mutants"):
             with self.subTest(check):
                 outcome = run(check, {})
                 self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)

@@ -11,7 +11,7 @@
 namespace retort::worker {
 namespace {
 
-using Parts = std::vector<at::Tensor>;
+using RankParts = std::vector<at::Tensor>;
 
 at::Tensor CopyTo(const at::Tensor& part, at::Device device) {
   return part.to(device, part.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
@@ -23,13 +23,13 @@ class Meeting {
  public:
   Meeting(int size, std::chrono::milliseconds deadline) : deadline_(deadline), slots_(static_cast<std::size_t>(size)) {}
 
-  Result<std::shared_ptr<const Parts>> Exchange(int rank, at::Tensor part) {
+  Result<std::shared_ptr<const RankParts>> Exchange(int rank, at::Tensor part) {
     std::unique_lock lock(mutex_);
     if (!cause_.empty()) return EnvironmentError(cause_);
     slots_[static_cast<std::size_t>(rank)] = std::move(part);
     const std::uint64_t round = round_;
     if (++arrived_ == slots_.size()) {
-      complete_ = std::make_shared<const Parts>(slots_);
+      complete_ = std::make_shared<const RankParts>(slots_);
       arrived_ = 0;
       ++round_;
       changed_.notify_all();
@@ -58,11 +58,11 @@ class Meeting {
   const std::chrono::milliseconds deadline_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Parts slots_;
+  RankParts slots_;
   std::size_t arrived_ = 0;
   std::uint64_t round_ = 0;
   std::string cause_;
-  std::shared_ptr<const Parts> complete_;
+  std::shared_ptr<const RankParts> complete_;
 };
 
 class LocalCollective final : public Collective {

@@ -27,7 +27,7 @@
 namespace retort::orchestrator {
 namespace {
 
-using ViewIndex = std::unordered_map<TrialId, const TrialView*>;
+using TrialViews = std::unordered_map<TrialId, const TrialView*>;
 
 // What the trials of one cell or one teacher have in common, gathered over the plan.
 struct Gathered {
@@ -50,7 +50,7 @@ bool MetricKnown(const ResultsView& view, const std::string& metric) {
                      [&](const TrialView& trial) { return FindMetric(trial, metric).has_value(); });
 }
 
-void Gather(const TrialSpec& spec, const ViewIndex& views, const std::string& metric, Gathered& into) {
+void Gather(const TrialSpec& spec, const TrialViews& views, const std::string& metric, Gathered& into) {
   into.specs.push_back(&spec);
   const auto found = views.find(spec.id);
   if (found == views.end()) return;
@@ -213,7 +213,7 @@ std::vector<std::string> ListWarnings(const TrialPointers& trials) {
 }
 
 // What audits refute of the table's trials, and may have refuted.
-std::vector<std::string> RefutedIn(const TrialPointers& trials, const ViewIndex& views) {
+std::vector<std::string> RefutedIn(const TrialPointers& trials, const TrialViews& views) {
   std::vector<std::string> warnings;
   for (const TrialSpec* spec : trials) {
     const auto found = views.find(spec->id);
@@ -268,7 +268,7 @@ ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const Resu
   ResultTable table;
   table.spec = AddUnplacedAxes(trials, asked);
   const TableSpec& spec = table.spec;
-  ViewIndex views;
+  TrialViews views;
   for (const TrialView& trial : view.trials) views.emplace(trial.spec.id, &trial);
   Groups<RowAndColumn> cells;
   Groups<std::vector<std::string>> teachers;

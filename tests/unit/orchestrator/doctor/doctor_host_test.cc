@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-void Write(const std::string& path, const std::string& text) {
+void WriteText(const std::string& path, const std::string& text) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path) << text;
 }
@@ -103,11 +103,11 @@ TEST(DoctorDevices, SplitGpuIsAWarningUntilAnInstanceIsNamed) {
 TEST(DoctorDevices, LookingReadsDriverFilesAndMask) {
   const testing::TemporaryDirectory folder;
   for (const char* name : {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"})
-    Write(folder / ("dev/" + std::string(name)), "");
-  Write(folder / "driver/version",
-        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC "
-        "version: 12.2.0\n");
-  Write(folder / "driver/capabilities/gpu1/mig/gi1/access", "");
+    WriteText(folder / ("dev/" + std::string(name)), "");
+  WriteText(folder / "driver/version",
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC "
+            "version: 12.2.0\n");
+  WriteText(folder / "driver/capabilities/gpu1/mig/gi1/access", "");
   const DeviceFacts facts =
       ReadDeviceFacts({"CUDA_VISIBLE_DEVICES=1"}, folder / "retort-worker", folder / "dev", folder / "driver");
   EXPECT_EQ(facts.files, 2);
@@ -212,13 +212,13 @@ TEST(DoctorMemory, SharedMemoryOfAContainerIsTooLittleForSeveralGpus) {
 
 TEST(DoctorControlGroup, LeastOfAllGroupsAboveCounts) {
   const testing::TemporaryDirectory folder;
-  Write(folder / "self", "0::/job/step\n");
-  Write(folder / "groups/job/cpu.max", "150000 100000\n");
-  Write(folder / "groups/job/step/cpu.max", "max 100000\n");
-  Write(folder / "groups/job/memory.max", "1073741824\n");
-  Write(folder / "groups/job/memory.current", "500000000\n");
-  Write(folder / "groups/job/memory.stat", "anon 1\ninactive_file 100000000\n");
-  Write(folder / "groups/job/step/memory.max", "max\n");
+  WriteText(folder / "self", "0::/job/step\n");
+  WriteText(folder / "groups/job/cpu.max", "150000 100000\n");
+  WriteText(folder / "groups/job/step/cpu.max", "max 100000\n");
+  WriteText(folder / "groups/job/memory.max", "1073741824\n");
+  WriteText(folder / "groups/job/memory.current", "500000000\n");
+  WriteText(folder / "groups/job/memory.stat", "anon 1\ninactive_file 100000000\n");
+  WriteText(folder / "groups/job/step/memory.max", "max\n");
   const ControlGroup group = ReadControlGroup(folder / "self", folder / "groups");
   ASSERT_TRUE(group.processors && group.memory);
   EXPECT_DOUBLE_EQ(*group.processors, 1.5);
@@ -228,13 +228,13 @@ TEST(DoctorControlGroup, LeastOfAllGroupsAboveCounts) {
 
 TEST(DoctorControlGroup, FirstVersionHasAFolderForEachController) {
   const testing::TemporaryDirectory folder;
-  Write(folder / "self", "5:cpu,cpuacct:/slurm/job\n4:memory:/slurm/job\n1:name=systemd:/x\n");
-  Write(folder / "groups/cpu,cpuacct/slurm/job/cpu.cfs_quota_us", "200000\n");
-  Write(folder / "groups/cpu,cpuacct/slurm/job/cpu.cfs_period_us", "100000\n");
-  Write(folder / "groups/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
-  Write(folder / "groups/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-  Write(folder / "groups/memory/slurm/job/memory.limit_in_bytes", "2147483648\n");
-  Write(folder / "groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  WriteText(folder / "self", "5:cpu,cpuacct:/slurm/job\n4:memory:/slurm/job\n1:name=systemd:/x\n");
+  WriteText(folder / "groups/cpu,cpuacct/slurm/job/cpu.cfs_quota_us", "200000\n");
+  WriteText(folder / "groups/cpu,cpuacct/slurm/job/cpu.cfs_period_us", "100000\n");
+  WriteText(folder / "groups/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  WriteText(folder / "groups/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  WriteText(folder / "groups/memory/slurm/job/memory.limit_in_bytes", "2147483648\n");
+  WriteText(folder / "groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
   const ControlGroup group = ReadControlGroup(folder / "self", folder / "groups");
   ASSERT_TRUE(group.processors && group.memory);
   EXPECT_DOUBLE_EQ(*group.processors, 2);

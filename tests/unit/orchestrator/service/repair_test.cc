@@ -70,7 +70,7 @@ class RepairTest : public ::testing::Test {
   testing::FaultInjectionEnv env_;
 };
 
-const RepairItem* Find(const RepairPlan& plan, const std::string& where) {
+const RepairItem* FindItem(const RepairPlan& plan, const std::string& where) {
   const auto found = std::find_if(plan.items.begin(), plan.items.end(),
                                   [&](const RepairItem& item) { return item.where.ends_with(where); });
   return found == plan.items.end() ? nullptr : &*found;
@@ -89,7 +89,7 @@ TEST_F(RepairTest, ADamagedJournalBecomesItsWholePrefixAndIsKeptAside) {
   const std::string damaged = env_.Bytes(path);
   ASSERT_FALSE(ReadResults(env_, kResults).ok());
   const RepairPlan plan = Plan();
-  const RepairItem* journal = Find(plan, "journal.log");
+  const RepairItem* journal = FindItem(plan, "journal.log");
   ASSERT_NE(journal, nullptr);
   EXPECT_EQ(journal->action, RepairAction::rewrite);
   EXPECT_THAT(journal->what, HasSubstr("at byte"));
@@ -115,8 +115,8 @@ TEST_F(RepairTest, AnIllegalEventEndsThePrefix) {
     ASSERT_TRUE((*log)->Sync().ok());
   }
   const RepairPlan plan = Plan();
-  ASSERT_NE(Find(plan, "journal.log"), nullptr);
-  EXPECT_THAT(Find(plan, "journal.log")->what, HasSubstr("never planned"));
+  ASSERT_NE(FindItem(plan, "journal.log"), nullptr);
+  EXPECT_THAT(FindItem(plan, "journal.log")->what, HasSubstr("never planned"));
   Apply(plan);
   EXPECT_THAT(Plan().items, IsEmpty());
 }
@@ -126,8 +126,8 @@ TEST_F(RepairTest, ATornTailIsCutAndKeptAside) {
   const std::string whole = env_.Bytes(path);
   env_.Bytes(path) += std::string("\x20\x00\x00\x00torn", 8);
   const RepairPlan plan = Plan();
-  ASSERT_NE(Find(plan, "journal.log"), nullptr);
-  EXPECT_THAT(Find(plan, "journal.log")->what, HasSubstr("8 bytes of an unfinished record"));
+  ASSERT_NE(FindItem(plan, "journal.log"), nullptr);
+  EXPECT_THAT(FindItem(plan, "journal.log")->what, HasSubstr("8 bytes of an unfinished record"));
   Apply(plan);
   EXPECT_EQ(env_.Bytes(path), whole);
 }
@@ -148,9 +148,9 @@ TEST_F(RepairTest, ALedgerThatLostARecordIsNeverMadeToCountLess) {
   Flip(path, env_.Bytes(path).size() / 2);
   const std::string damaged = env_.Bytes(path);
   const RepairPlan plan = Plan();
-  ASSERT_NE(Find(plan, "ledger.log"), nullptr);
-  EXPECT_EQ(Find(plan, "ledger.log")->action, RepairAction::none);
-  EXPECT_THAT(Find(plan, "ledger.log")->remedy, HasSubstr("copy"));
+  ASSERT_NE(FindItem(plan, "ledger.log"), nullptr);
+  EXPECT_EQ(FindItem(plan, "ledger.log")->action, RepairAction::none);
+  EXPECT_THAT(FindItem(plan, "ledger.log")->remedy, HasSubstr("copy"));
   EXPECT_EQ(plan.BeyondRepair(), 1U);
   Apply(plan);
   EXPECT_EQ(env_.Bytes(path), damaged);
@@ -168,9 +168,9 @@ TEST_F(RepairTest, LedgerBehindTheJournalIsBeyondRepair) {
   ledger.resize(ledger.size() / 2);
   const std::string cut = ledger;
   const RepairPlan plan = Plan();
-  ASSERT_NE(Find(plan, "ledger.log"), nullptr);
-  EXPECT_EQ(Find(plan, "ledger.log")->action, RepairAction::none);
-  EXPECT_THAT(Find(plan, "ledger.log")->what, HasSubstr("of the 3 reservations"));
+  ASSERT_NE(FindItem(plan, "ledger.log"), nullptr);
+  EXPECT_EQ(FindItem(plan, "ledger.log")->action, RepairAction::none);
+  EXPECT_THAT(FindItem(plan, "ledger.log")->what, HasSubstr("of the 3 reservations"));
   Apply(plan);
   EXPECT_EQ(env_.Bytes(LedgerPath(kResults)), cut);
   ASSERT_TRUE(env_.Remove(LedgerPath(kResults)).ok());
@@ -181,7 +181,7 @@ TEST_F(RepairTest, TornCheckpointIsReplacedByTheOneBefore) {
   Flip(Checkpoint("checkpoint-7.h5"), 100);
   const std::string torn = env_.Bytes(Checkpoint("checkpoint-7.h5"));
   const RepairPlan plan = Plan();
-  ASSERT_NE(Find(plan, "checkpoint-7.h5"), nullptr);
+  ASSERT_NE(FindItem(plan, "checkpoint-7.h5"), nullptr);
   const std::string quarantine = Apply(plan);
   EXPECT_FALSE(env_.Exists(Checkpoint("checkpoint-7.h5")));
   EXPECT_EQ(env_.Bytes(std::string(kResults) + "/" + quarantine + "/" + TrialDirectory(Spec(1)) +
@@ -214,8 +214,8 @@ TEST_F(RepairTest, AnAttemptWithADamagedManifestGoesAsideAsAWhole) {
 TEST_F(RepairTest, ADamagedTranscriptIsSaidToCostItsReleasesAgain) {
   Flip(Checkpoint("transcript-0.log"), 4);
   const RepairPlan plan = Plan();
-  ASSERT_NE(Find(plan, "transcript-0.log"), nullptr);
-  EXPECT_THAT(Find(plan, "transcript-0.log")->remedy, HasSubstr("charged again"));
+  ASSERT_NE(FindItem(plan, "transcript-0.log"), nullptr);
+  EXPECT_THAT(FindItem(plan, "transcript-0.log")->remedy, HasSubstr("charged again"));
 }
 
 TEST_F(RepairTest, ARowsFileIsBeyondRepairWhenDamagedOrMissing) {

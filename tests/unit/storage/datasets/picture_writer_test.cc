@@ -24,7 +24,7 @@ const std::vector<std::string> kPictures = {std::string("\0\1\2\3", 4), std::str
                                             std::string("\xff\xfe\0\1", 4)};
 const std::vector<std::int64_t> kWrittenLabels = {10, 0, 2};
 
-void Write(const std::string& format, const std::string& folder) {
+void WriteThree(const std::string& format, const std::string& folder) {
   auto writer = MakePictureWriter(PosixEnv(), format, folder, kSet);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
   for (std::size_t i = 0; i < kPictures.size(); ++i) ASSERT_TRUE((*writer)->Add(kPictures[i], kWrittenLabels[i]).ok());
@@ -33,7 +33,7 @@ void Write(const std::string& format, const std::string& folder) {
 
 TEST(PictureWriter, IdxIsReadAsMnistIs) {
   const testing::TemporaryDirectory folder;
-  Write("idx", folder.path());
+  WriteThree("idx", folder.path());
   const auto images = ParseIdxImages("i", *PosixEnv().ReadFile(folder / "train-images-idx3-ubyte"));
   const auto labels = ParseIdxLabels("l", *PosixEnv().ReadFile(folder / "train-labels-idx1-ubyte"));
   ASSERT_TRUE(images.ok() && labels.ok());
@@ -45,7 +45,7 @@ TEST(PictureWriter, IdxIsReadAsMnistIs) {
 
 TEST(PictureWriter, NpzHoldsImagesAndLabels) {
   const testing::TemporaryDirectory folder;
-  Write("npz", folder.path());
+  WriteThree("npz", folder.path());
   const auto file = NpzFile::Open(PosixEnv(), folder / "samples.npz");
   ASSERT_TRUE(file.ok());
   const auto images = file->Read("images"), labels = file->Read("labels");
@@ -57,7 +57,7 @@ TEST(PictureWriter, NpzHoldsImagesAndLabels) {
 
 TEST(PictureWriter, ShardsNameEachPictureAndItsClass) {
   const testing::TemporaryDirectory folder;
-  Write("webdataset", folder.path());
+  WriteThree("webdataset", folder.path());
   const std::string path = folder / "samples-000000.tar";
   const auto file = PosixEnv().OpenInput(path);
   ASSERT_TRUE(file.ok());
@@ -75,7 +75,7 @@ TEST(PictureWriter, ShardsNameEachPictureAndItsClass) {
 // Else the classes behind an empty one would have other numbers.
 TEST(PictureWriter, EveryClassHasItsFolder) {
   const testing::TemporaryDirectory folder;
-  Write("png", folder.path());
+  WriteThree("png", folder.path());
   EXPECT_EQ(PosixEnv().List(folder.path())->size(), 11U);
   EXPECT_THAT(*PosixEnv().List(folder / "10"), ElementsAre("00000000.png"));
   EXPECT_THAT(*PosixEnv().List(folder / "00"), ElementsAre("00000001.png"));

@@ -15,8 +15,8 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::int64_t kMembers = 14, kClasses = 3;
-using Histogram = std::array<int, kClasses>;
+constexpr std::int64_t kMembers = 14, kVoteClasses = 3;
+using Histogram = std::array<int, kVoteClasses>;
 
 double Below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
@@ -24,17 +24,17 @@ double Below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 double Drawn(int k, double s) { return Below((k + 0.5) / s) - Below((k - 0.5) / s); }
 
 // Outcomes of one query: nothing, or a class; of equal counts the first.
-std::array<double, kClasses + 1> Outcomes(const Histogram& votes, const VoteCostRule& rule) {
-  std::array<double, kClasses + 1> chance = {};
+std::array<double, kVoteClasses + 1> Outcomes(const Histogram& votes, const VoteCostRule& rule) {
+  std::array<double, kVoteClasses + 1> chance = {};
   const int largest = *std::max_element(votes.begin(), votes.end());
   const double passes = Below((largest - static_cast<double>(rule.threshold) + 0.5) / rule.threshold_noise);
-  chance[kClasses] = Below((static_cast<double>(rule.threshold) - 0.5 - largest) / rule.threshold_noise);
+  chance[kVoteClasses] = Below((static_cast<double>(rule.threshold) - 0.5 - largest) / rule.threshold_noise);
   const int reach = static_cast<int>(8 * rule.vote_noise) + 2;
-  for (std::size_t winner = 0; winner < kClasses; ++winner) {
+  for (std::size_t winner = 0; winner < kVoteClasses; ++winner) {
     for (int noise = -reach; noise <= reach; ++noise) {
       double joint = Drawn(noise, rule.vote_noise);
       const int count = votes[winner] + noise;
-      for (std::size_t other = 0; other < kClasses; ++other) {
+      for (std::size_t other = 0; other < kVoteClasses; ++other) {
         if (other == winner) continue;
         const int least = count - votes[other] - (other < winner ? 1 : 0);  // that the other may draw at most
         joint *= Below((least + 0.5) / rule.vote_noise);
@@ -45,7 +45,8 @@ std::array<double, kClasses + 1> Outcomes(const Histogram& votes, const VoteCost
   return chance;
 }
 
-double Renyi(const std::array<double, kClasses + 1>& p, const std::array<double, kClasses + 1>& q, double order) {
+double Renyi(const std::array<double, kVoteClasses + 1>& p, const std::array<double, kVoteClasses + 1>& q,
+             double order) {
   double sum = 0;
   for (std::size_t i = 0; i < p.size(); ++i)
     if (p[i] > 0) sum += std::pow(p[i] / q[i], order - 1) * p[i];
@@ -66,12 +67,12 @@ std::vector<Histogram> AllHistograms() {
 
 std::vector<Histogram> Neighbours(const Histogram& votes) {
   std::vector<Histogram> all;
-  for (std::size_t from = 0; from < kClasses; ++from) {
+  for (std::size_t from = 0; from < kVoteClasses; ++from) {
     if (votes[from] == 0) continue;
     Histogram silent = votes;
     --silent[from];
     all.push_back(silent);
-    for (std::size_t to = 0; to < kClasses; ++to) {
+    for (std::size_t to = 0; to < kVoteClasses; ++to) {
       if (to == from) continue;
       Histogram moved = silent;
       ++moved[to];
@@ -82,7 +83,7 @@ std::vector<Histogram> Neighbours(const Histogram& votes) {
 }
 
 VoteCostRule Rule(double threshold_noise, double vote_noise, double order) {
-  return {kMembers, kClasses, 10, threshold_noise, vote_noise, order};
+  return {kMembers, kVoteClasses, 10, threshold_noise, vote_noise, order};
 }
 
 TEST(VoteCosts, AreNoLessThanTheOutcomesTell) {

@@ -75,7 +75,7 @@ std::vector<std::filesystem::path> Shipped() {
   return files;
 }
 
-SweepPlan PlanOf(const std::filesystem::path& file) {
+SweepPlan PlanShipped(const std::filesystem::path& file) {
   privacy::Calibrator calibrator;
   PlanHooks hooks;
   hooks.inspect = Pretend;
@@ -94,7 +94,7 @@ ResultTable TableOf(const SweepPlan& plan, const TableSpec& spec) {
 TEST(ShippedTables, EverySweepCanBePlannedWhereItsDataLie) {
   for (const std::filesystem::path& file : Shipped()) {
     SCOPED_TRACE(file);
-    const SweepPlan plan = PlanOf(file);
+    const SweepPlan plan = PlanShipped(file);
     EXPECT_FALSE(plan.trials.empty());
     for (const TableSpec& spec : plan.tables)
       for (const TableCell& cell : TableOf(plan, spec).cells)
@@ -105,7 +105,7 @@ TEST(ShippedTables, EverySweepCanBePlannedWhereItsDataLie) {
 TEST(ShippedTables, NoTrialIsInNoTable) {
   for (const std::filesystem::path& file : Shipped()) {
     SCOPED_TRACE(file);
-    const SweepPlan plan = PlanOf(file);
+    const SweepPlan plan = PlanShipped(file);
     std::set<std::string> shown;
     for (const TableSpec& spec : plan.tables)
       for (const TableCell& cell : TableOf(plan, spec).cells)
@@ -122,7 +122,7 @@ template <typename F>
 void ForCells(F visit) {
   for (const std::filesystem::path& file : Shipped()) {
     SCOPED_TRACE(file);
-    const SweepPlan plan = PlanOf(file);
+    const SweepPlan plan = PlanShipped(file);
     std::map<TrialId, const TrialSpec*> trials;
     for (const TrialSpec& trial : plan.trials) trials.emplace(trial.id, &trial);
     for (const TableSpec& spec : plan.tables) {
@@ -159,7 +159,7 @@ TEST(ShippedTables, QuotedEpsilonsAreOfWhatTheirSourceProtects) {
 
 TEST(ShippedTables, TeachersOfRonaStandBesideThePapersTeachers) {
   const SweepPlan plan =
-      PlanOf(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "rona-aaai19" / "table2.toml");
+      PlanShipped(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "rona-aaai19" / "table2.toml");
   std::map<std::string, std::string> printed;
   for (const TableSpec& spec : plan.tables)
     for (const TeacherLine& teacher : TableOf(plan, spec).teachers)
@@ -174,7 +174,7 @@ TEST(ShippedTables, TeachersOfRonaStandBesideThePapersTeachers) {
 // "The results are shown in Fig. 3" under epsilon = 10.
 TEST(ShippedTables, StagesOfDpDfdRunAtThePapersEpsilon) {
   const SweepPlan plan =
-      PlanOf(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "dp-dfd" / "fig3.toml");
+      PlanShipped(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "dp-dfd" / "fig3.toml");
   for (const TrialSpec& trial : plan.trials) {
     if (trial.role != Role::student) continue;
     EXPECT_EQ(trial.privacy.epsilon, 10) << trial.name;
@@ -184,7 +184,7 @@ TEST(ShippedTables, StagesOfDpDfdRunAtThePapersEpsilon) {
 TEST(ShippedTables, EveryPublishedTableIsRegeneratedBySomeSweep) {
   std::set<std::string> named;
   for (const std::filesystem::path& file : Shipped())
-    for (const TableSpec& spec : PlanOf(file).tables)
+    for (const TableSpec& spec : PlanShipped(file).tables)
       if (!spec.published.empty()) named.insert(spec.published);
   EXPECT_THAT(named, IsSupersetOf(ListPublishedTables()));
 }
