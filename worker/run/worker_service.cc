@@ -80,11 +80,12 @@ Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::strin
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::int64_t kSide = 512;
 constexpr std::chrono::milliseconds kMeasured{300};
 
 double FastestProduct() {
-  using Clock = std::chrono::steady_clock;
   const at::NoGradGuard no_grad;
   const at::Tensor left = at::ones({kSide, kSide}), right = at::ones({kSide, kSide});
   double fastest = 0;

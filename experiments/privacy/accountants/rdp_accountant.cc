@@ -375,7 +375,7 @@ struct Trapezoid {
 // distance d from the real line to which the integrand is smooth: its only branch is pi z^2 away, and there
 // the density has grown by e^(d^2/(2 z^2)). At these steps that is below e^-36.
 Real LogMomentReal(Real q, Real z, Real order, const Trapezoid& points) {
-  constexpr Real kLogSqrtTwoPi = 0.918938533204672741780329736405617639L;
+  constexpr Real kLogDensityOffset = 0.918938533204672741780329736405617639L;
   const Real precision = 1 / (z * z);
   LogSum excess;
   for (Real i = 0; i <= points.count; ++i) {
@@ -387,7 +387,7 @@ Real LogMomentReal(Real q, Real z, Real order, const Trapezoid& points) {
     const Real beyond = LogBeyondTangent(large ? std::expm1(log_grown) : moved, log_grown, order);
     excess.Add(beyond - x * x * precision / 2);
   }
-  return LogOnePlusExp(excess.Log() + std::log(points.step / z) - kLogSqrtTwoPi);
+  return LogOnePlusExp(excess.Log() + std::log(points.step / z) - kLogDensityOffset);
 }
 
 // Whole orders whose series would be long, bounded in closed form: with X the largest exponent, at k = a,
