@@ -81,7 +81,7 @@ CostModel ComputeCosts(const ResultsView& view, const std::string& machine) {
     if (!HasRow(*trial) || trial->state != TrialState::succeeded) continue;
     const auto teacher = trial->spec.parent ? specs.find(*trial->spec.parent) : specs.end();
     history.Add(trial->spec, teacher == specs.end() ? nullptr : teacher->second,
-                static_cast<double>(trial->total_steps), [&trial] { return RowOf(*trial); });
+                static_cast<double>(trial->total_steps), [&trial] { return ReadRow(*trial); });
   }
   return history.Finish(view.directory);
 }

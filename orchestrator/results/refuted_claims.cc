@@ -41,7 +41,7 @@ void Withdraw(std::string_view reason, std::vector<privacy::Claim>& claims) {
 void OpenRows(std::vector<TrialView>& trials) {
   for (TrialView& trial : trials) {
     if (trial.row || !trial.packed) continue;
-    if (Result<storage::ResultRow> row = RowOf(trial); row.ok()) trial.row = *std::move(row);
+    if (Result<storage::ResultRow> row = ReadRow(trial); row.ok()) trial.row = *std::move(row);
   }
 }
 

@@ -127,7 +127,7 @@ std::vector<std::shared_ptr<const DataSpec>> ListDataSpecs(const Core& core) {
   return all;
 }
 
-Result<storage::ResultRow> RowOf(const TrialView& trial) {
+Result<storage::ResultRow> ReadRow(const TrialView& trial) {
   if (trial.row) return *trial.row;
   return trial.packed.Read(StateName(trial.state));
 }
@@ -161,7 +161,7 @@ const TrialView* Find(const TrialsById& trials, TrialId id) {
 std::vector<privacy::Claim> ClaimsIn(const TrialView& trial) {
   if (trial.row) return trial.row->claims;
   if (!trial.packed) return {};
-  const Result<storage::ResultRow> row = RowOf(trial);
+  const Result<storage::ResultRow> row = ReadRow(trial);
   return row.ok() ? row->claims : std::vector<privacy::Claim>();
 }
 

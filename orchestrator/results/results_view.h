@@ -86,7 +86,7 @@ struct ResultsView {
 
 [[nodiscard]] inline bool HasRow(const TrialView& trial) { return trial.row || trial.packed; }
 // There must be one. Error: damage.
-[[nodiscard]] Result<storage::ResultRow> RowOf(const TrialView& trial);
+[[nodiscard]] Result<storage::ResultRow> ReadRow(const TrialView& trial);
 
 // Whose trials a view has: those of the sweep as it was last run in the folder, or of all that ran there.
 enum class Plans : unsigned char { newest, every };

@@ -65,13 +65,14 @@ class HandLoop {
   at::Tensor Targets(std::int64_t step, const at::Tensor& images) {
     const at::NoGradGuard no_grad;
     const at::Tensor own = student_->Forward(images).logits, other = teacher_->Forward(images).logits;
-    const at::Tensor gradient = release::ComputeOutputGradient(release::RuleOf(spec_), own, other).contiguous();
+    const at::Tensor gradient =
+        release::ComputeOutputGradient(release::MakeGradientRule(spec_), own, other).contiguous();
     at::Tensor noisy = at::empty_like(gradient);
     const release::Lattice lattice = Require(release::Lattice::For(
         spec_.release.norm_bound, spec_.release.sigma * spec_.release.norm_bound / static_cast<double>(spec_.batch)));
     const Status status =
         kernels_.NormaliseAndNoise(gradient,
-                                   {lattice.step, lattice.TargetOf(gradient.size(1)), lattice.longest,
+                                   {lattice.step, lattice.ComputeTarget(gradient.size(1)), lattice.longest,
                                     spec_.release.normalization_floor, lattice.scale},
                                    key_, {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, noisy);
     if (!status.ok()) std::exit(3);

@@ -142,7 +142,7 @@ at::Tensor Examples::Range(std::int64_t first, std::int64_t count) const {
   return Batch(at::arange(first, first + count, at::kLong));
 }
 
-std::string Examples::FileOf(std::int64_t row) const {
+std::string Examples::FindFile(std::int64_t row) const {
   if (stored_ == nullptr || stored_->set.source.where == nullptr) return "";
   const std::int64_t place = places_.at(static_cast<std::size_t>(row));
   return place < 0 ? "" : stored_->set.source.where(stored_->set.rows.at(static_cast<std::size_t>(place)));

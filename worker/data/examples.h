@@ -46,7 +46,7 @@ class Examples {
   // Are the pictures' files at hand?
   [[nodiscard]] bool HasFiles() const { return stored_ != nullptr && stored_->set.source.read != nullptr; }
   // Where the picture of a row lies, for messages; empty where the pixels came otherwise, or there is none.
-  [[nodiscard]] std::string FileOf(std::int64_t row) const;
+  [[nodiscard]] std::string FindFile(std::int64_t row) const;
   // For each k the box choose(k, size of its picture) of the picture of rows[k], decoded from its file and
   // resized to the examples' size: else as Batch. `choose` is called from several threads. Error: that of
   // reading or decoding.

@@ -39,7 +39,7 @@ bool IsMissing(std::string_view picture) {
 }
 
 std::string FileIn(const Examples& examples, std::int64_t row) {
-  const std::string where = examples.FileOf(row);
+  const std::string where = examples.FindFile(row);
   return where.empty() ? where : " ('" + where + "')";
 }
 

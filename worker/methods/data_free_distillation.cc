@@ -141,8 +141,8 @@ class DataFreeDistillation final : public StudentMethod {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(at, draw, &replayed));
     if (before_) before_->Remember();
     if (replayed && !spec_.release.detach) {
-      RETORT_ASSIGN_OR_RETURN(undetached,
-                              mechanism_->GraphOf(release::Oracle::AskUndetached(*teacher_, {asked.own, logits, at})));
+      RETORT_ASSIGN_OR_RETURN(
+          undetached, mechanism_->MakeGraph(release::Oracle::AskUndetached(*teacher_, {asked.own, logits, at})));
     }
     const double gamma = ComputeGamma(step);
     const at::Tensor targets = ComputeTargets(logits, released.detach(), gamma);

@@ -87,8 +87,8 @@ at::Tensor GaussianGradient::AsReading(const at::Tensor& bounded, const at::Tens
   return bounded + noise;
 }
 
-Result<at::Tensor> GaussianGradient::GraphOf(const Answers& answers) const {
-  if (settings_.detach) return Mechanism::GraphOf(answers);
+Result<at::Tensor> GaussianGradient::MakeGraph(const Answers& answers) const {
+  if (settings_.detach) return Mechanism::MakeGraph(answers);
   const at::AutoGradMode graph(true);
   const at::Tensor bounded = Bounded(answers);
   const at::Tensor values = AsReading(bounded, at::zeros({}, bounded.options()));
@@ -114,7 +114,7 @@ Result<at::Tensor> GaussianGradient::NormalisedRows(const Answers& answers, nois
   const at::Tensor gradient =
       ComputeOutputGradient(settings_, answers.query_.student_logits, answers.logits_).contiguous();
   at::Tensor values = at::empty_like(gradient);
-  const double target = lattice_.TargetOf(settings_.classes);
+  const double target = lattice_.ComputeTarget(settings_.classes);
   RETORT_RETURN_IF_ERROR(kernels_->NormaliseAndNoise(
       gradient, {lattice_.step, target, lattice_.longest, settings_.floor, lattice_.scale}, key_, stream, values));
   return values;

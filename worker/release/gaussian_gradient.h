@@ -35,7 +35,7 @@ class GaussianGradient final : public Mechanism {
                                                                         noise::NoiseKernels* kernels = nullptr);
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
-  [[nodiscard]] Result<at::Tensor> GraphOf(const Answers& answers) const override;
+  [[nodiscard]] Result<at::Tensor> MakeGraph(const Answers& answers) const override;
 
  private:
   GaussianGradient(const GradientSettings& settings, const Lattice& lattice, noise::NoiseKey key,

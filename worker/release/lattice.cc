@@ -33,7 +33,7 @@ Result<Lattice> Lattice::For(double norm_bound, double noise_std) {
   return lattice;
 }
 
-double Lattice::TargetOf(std::int64_t coordinates) const {
+double Lattice::ComputeTarget(std::int64_t coordinates) const {
   return std::max(longest - std::sqrt(static_cast<double>(coordinates)) / 2 - 1, longest / 2);
 }
 
@@ -147,7 +147,7 @@ void CutOuter(const float* left, std::int64_t a, const float* right, std::int64_
 
 at::Tensor FactorsElsewhere(const at::Tensor& rows, const Lattice& lattice) {
   const at::Tensor wide = rows.to(at::kDouble);
-  const at::Tensor factors = (lattice.TargetOf(rows.size(1)) / wide.norm(2, 1)).clamp_max(1 / lattice.step);
+  const at::Tensor factors = (lattice.ComputeTarget(rows.size(1)) / wide.norm(2, 1)).clamp_max(1 / lattice.step);
   const at::Tensor squares = (wide * factors.unsqueeze(1)).round().square().sum(1);
   return at::where(squares <= LongestSquare(lattice.longest), factors, 0.0);
 }
@@ -188,7 +188,7 @@ at::Tensor ClipFactors(const at::Tensor& rows, const Lattice& lattice) {
   const auto* row = packed.const_data_ptr<float>();
   auto* factor = factors.data_ptr<double>();
   const std::int64_t count = packed.size(1), stride = packed.stride(0);
-  const double target = lattice.TargetOf(count);
+  const double target = lattice.ComputeTarget(count);
   at::parallel_for(0, packed.size(0), GrainOf(count), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) factor[i] = ClipFactor(row + i * stride, count, target, lattice);
   });

@@ -20,7 +20,7 @@ struct Lattice {
   [[nodiscard]] static Result<Lattice> For(double norm_bound, double noise_std);
   // The length, in steps, that a row of d coordinates is shortened to before it is rounded: K - sqrt(d) / 2 - 1, which
   // no rounding takes beyond K, and at least K / 2, which by chance none does.
-  [[nodiscard]] double TargetOf(std::int64_t coordinates) const;
+  [[nodiscard]] double ComputeTarget(std::int64_t coordinates) const;
   // steps f64 -> f32, in the unit of the norm bound.
   [[nodiscard]] at::Tensor ToFloat(const at::Tensor& steps) const;
 };

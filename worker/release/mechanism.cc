@@ -39,7 +39,7 @@ bool NoiseByRow(const TrialSpec& spec) { return spec.method.starts_with("dpsd-")
 
 GradientSettings MakeGradientSettings(const TrialSpec& spec, std::int64_t classes) {
   GradientSettings settings;
-  static_cast<GradientRule&>(settings) = RuleOf(spec);
+  static_cast<GradientRule&>(settings) = MakeGradientRule(spec);
   settings.reading = spec.reading;
   settings.sigma = spec.release.sigma;
   settings.batch = spec.batch;
@@ -54,7 +54,7 @@ GradientSettings MakeGradientSettings(const TrialSpec& spec, std::int64_t classe
 // once.
 MemberGradientSettings MakeMemberSettings(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
   MemberGradientSettings settings;
-  settings.rule = RuleOf(spec);
+  settings.rule = MakeGradientRule(spec);
   settings.sigma = spec.release.sigma;
   settings.batch = spec.batch;
   settings.classes = classes;
@@ -72,7 +72,7 @@ noise::NoiseKey MakeNoiseKey(const TrialSpec& spec) {
   return noise::NoiseKey::FromOperatingSystem();
 }
 
-Result<at::Tensor> Mechanism::GraphOf(const Answers&) const {
+Result<at::Tensor> Mechanism::MakeGraph(const Answers&) const {
   return Refused("Releases of this mechanism have no graph.");
 }
 

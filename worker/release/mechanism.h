@@ -37,7 +37,7 @@ class Mechanism {
   [[nodiscard]] virtual Result<Released> Release(const Answers& answers, Charge&& charge) = 0;
   // Zeros that have the graph to the inputs which the release of these undetached answers had: a transcript
   // gives a release back without it. Error: refused, when releases of this mechanism are detached.
-  [[nodiscard]] virtual Result<at::Tensor> GraphOf(const Answers& answers) const;
+  [[nodiscard]] virtual Result<at::Tensor> MakeGraph(const Answers& answers) const;
 };
 
 // The mechanism that `spec` (a student's) names by method, reading, teacher and source.

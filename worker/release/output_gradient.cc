@@ -110,7 +110,7 @@ Decoupled Decouple(const at::Tensor& logits, const at::Tensor& target) {
 
 }  // namespace
 
-GradientRule RuleOf(const TrialSpec& spec) {
+GradientRule MakeGradientRule(const TrialSpec& spec) {
   GradientRule rule;
   rule.loss = spec.distill.loss;
   rule.alpha = spec.distill.dkd_alpha;
@@ -126,7 +126,7 @@ GradientRule RuleOf(const TrialSpec& spec) {
   return rule;
 }
 
-MemberRule MemberRuleFor(const TrialSpec& spec) { return {RuleOf(spec), spec.release.sigma}; }
+MemberRule MemberRuleFor(const TrialSpec& spec) { return {MakeGradientRule(spec), spec.release.sigma}; }
 
 at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
                                 const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
@@ -222,7 +222,7 @@ at::Tensor ComputeLatticeGradient(const GradientRule& rule, const Lattice& latti
   const at::NoGradGuard no_grad;
   const at::Tensor gradient = ComputeOutputGradient(rule, student_logits, teacher_logits).to(at::kDouble);
   const bool whole = rule.normalization == Normalization::frobenius;
-  const double target = lattice.TargetOf(whole ? gradient.numel() : gradient.size(-1));
+  const double target = lattice.ComputeTarget(whole ? gradient.numel() : gradient.size(-1));
   const at::Tensor norm = whole ? gradient.norm() : gradient.norm(2, -1, true);
   const at::Tensor factor = rule.normalization == Normalization::clip ? (target / norm).clamp_max(1 / lattice.step)
                                                                       : target / (norm + rule.floor);

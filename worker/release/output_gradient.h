@@ -33,7 +33,7 @@ struct MemberRule {
 };
 
 // The rules that the trial's keys ask for.
-[[nodiscard]] GradientRule RuleOf(const TrialSpec& spec);
+[[nodiscard]] GradientRule MakeGradientRule(const TrialSpec& spec);
 [[nodiscard]] MemberRule MemberRuleFor(const TrialSpec& spec);
 
 // d loss / d student logits for every row, in closed form: [rows, classes] f32, each row sums to zero.

@@ -74,7 +74,7 @@ class TrialRun {
     if (finished_) return *finished_;
     ended.metrics = outcome_.metrics;
     ended.timings = Timings();
-    ended.parameters_digest = DigestOf(outcome_.parameters);
+    ended.parameters_digest = ComputeDigest(outcome_.parameters);
     ended.file = FormatAttemptFilePath(order_.start.attempt_directory);
     return ended;
   }

@@ -69,7 +69,7 @@ Result<at::Tensor> FromBlob(const storage::TensorBlob& blob) {
   return tensor;
 }
 
-std::string DigestOf(const std::vector<storage::TensorBlob>& blobs) { return storage::TensorDigest(blobs); }
+std::string ComputeDigest(const std::vector<storage::TensorBlob>& blobs) { return storage::TensorDigest(blobs); }
 
 bool AllFinite(const std::vector<storage::TensorBlob>& blobs) {
   for (const storage::TensorBlob& blob : blobs) {

@@ -18,6 +18,6 @@ namespace retort::worker {
 // Whether every f32 value is finite; false for a blob that is none.
 [[nodiscard]] bool AllFinite(const std::vector<storage::TensorBlob>& blobs);
 // SHA-256 hex over names, types, shapes and bytes, in the order given.
-[[nodiscard]] std::string DigestOf(const std::vector<storage::TensorBlob>& blobs);
+[[nodiscard]] std::string ComputeDigest(const std::vector<storage::TensorBlob>& blobs);
 
 }  // namespace retort::worker

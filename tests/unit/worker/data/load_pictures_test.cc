@@ -122,10 +122,10 @@ TEST_F(LoadedPictures, ABrokenPictureLeavesTheOthersWhereTheyAre) {
 TEST_F(LoadedPictures, RowsKnowTheirFiles) {
   const auto loaded = Load(Spec());
   ASSERT_TRUE(loaded.ok());
-  EXPECT_NE(loaded->train.FileOf(2).find("shelf/105"), std::string::npos) << loaded->train.FileOf(2);
-  EXPECT_NE(loaded->public_split.FileOf(1).find("shelf/101"), std::string::npos) << loaded->public_split.FileOf(1);
-  EXPECT_EQ(loaded->train.Without({2}).FileOf(2), "");
-  EXPECT_EQ(Examples(at::zeros({1, 1, 2, 2}), at::zeros({1}, at::kLong)).FileOf(0), "");
+  EXPECT_NE(loaded->train.FindFile(2).find("shelf/105"), std::string::npos) << loaded->train.FindFile(2);
+  EXPECT_NE(loaded->public_split.FindFile(1).find("shelf/101"), std::string::npos) << loaded->public_split.FindFile(1);
+  EXPECT_EQ(loaded->train.Without({2}).FindFile(2), "");
+  EXPECT_EQ(Examples(at::zeros({1, 1, 2, 2}), at::zeros({1}, at::kLong)).FindFile(0), "");
 }
 
 TEST_F(LoadedPictures, GreyIsOneChannel) {

@@ -30,11 +30,11 @@ TEST(TensorCodec, BytesOfAnotherShapeAreDamage) {
 
 TEST(TensorCodec, DigestSeesNamesShapesAndBits) {
   const at::Tensor x = at::zeros({4});
-  const std::string digest = DigestOf({ToBlob("x", x)});
+  const std::string digest = ComputeDigest({ToBlob("x", x)});
   EXPECT_EQ(digest.size(), 64U);
-  EXPECT_NE(digest, DigestOf({ToBlob("y", x)}));
-  EXPECT_NE(digest, DigestOf({ToBlob("x", x.view({2, 2}))}));
-  EXPECT_NE(digest, DigestOf({ToBlob("x", at::full({4}, -0.0))}));
+  EXPECT_NE(digest, ComputeDigest({ToBlob("y", x)}));
+  EXPECT_NE(digest, ComputeDigest({ToBlob("x", x.view({2, 2}))}));
+  EXPECT_NE(digest, ComputeDigest({ToBlob("x", at::full({4}, -0.0))}));
 }
 
 TEST(TrainState, RefusesAnotherShapeAndChangesNothing) {
