@@ -3,19 +3,38 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/base/status.h"
 #include "experiments/methods/spec_keys.h"
 
 namespace retort {
 namespace {
 
 TrialKind FindTeacherKind(const TrialSpec& spec) {
-  if (spec.method == "ensemble") return TrialKind::ensemble_teacher;
-  if (spec.method == "loaded") return TrialKind::loaded_teacher;
-  const bool noisy = spec.method == "dpsgd" || spec.method == "dp-gd";
-  return noisy ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
+  const TeacherMethod* method = FindTeacherMethod(spec.method);
+  return method != nullptr ? method->kind : kTeacherMethods.front().kind;
+}
+
+// Whether the student's method has what `holds` looks for.
+template <typename F>
+bool HasTrait(const TrialSpec& spec, F holds) {
+  const MethodTraits* method = spec.role == Role::student ? FindMethod(spec.method) : nullptr;
+  return method != nullptr && holds(*method);
 }
 
 }  // namespace
+
+const TeacherMethod* FindTeacherMethod(std::string_view name) {
+  for (const TeacherMethod& method : kTeacherMethods)
+    if (method.name == name) return &method;
+  return nullptr;
+}
+
+const TeacherMethod& ChooseTeacherMethod(TrialKind kind, bool full_batch) {
+  for (const TeacherMethod& method : kTeacherMethods)
+    if (method.kind == kind && method.full_batch == full_batch) return method;
+  RETORT_CHECK(false);
+  return kTeacherMethods.front();
+}
 
 const MethodTraits* FindMethod(std::string_view name) {
   for (const MethodTraits& method : kMethodTraits)
@@ -23,13 +42,10 @@ const MethodTraits* FindMethod(std::string_view name) {
   return nullptr;
 }
 
-bool NamesMethod(std::string_view names, std::string_view method) {
-  while (!names.empty()) {
-    const std::size_t end = names.find(' ');
-    if (names.substr(0, end) == method) return true;
-    names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
-  }
-  return false;
+bool HoldsName(std::string_view names, std::string_view name) {
+  bool found = false;
+  ForEachName(names, [&](std::string_view one) { found = found || one == name; });
+  return found;
 }
 
 std::vector<std::string> ListReadings(const MethodTraits& method) {
@@ -49,8 +65,41 @@ TrialKind FindKind(const TrialSpec& spec) {
     if (spec.queries > 0) return TrialKind::vote_student;
     return spec.source == QuerySource::public_split ? TrialKind::labelled_student : TrialKind::distilled_student;
   }
-  if (spec.method == "feddpsd" && spec.release.branch == Branch::label) return TrialKind::response_student;
-  return otherwise;
+  const bool by_branch = method != nullptr && method->branches && spec.release.branch == Branch::label;
+  return by_branch ? TrialKind::response_student : otherwise;
+}
+
+bool AsksEnsemble(const TrialSpec& spec) {
+  return HasTrait(spec, [](const MethodTraits& method) { return method.teachers == kinds::kEnsemble; });
+}
+
+bool HasBranches(const TrialSpec& spec) {
+  return HasTrait(spec, [](const MethodTraits& method) { return method.branches; });
+}
+
+bool TakesResponses(const TrialSpec& spec) {
+  if (HasBranches(spec) && spec.release.branch == Branch::label) return true;
+  return HasTrait(spec, [](const MethodTraits& method) { return Releases(method.kind, ReleaseKind::responses); });
+}
+
+bool TakesFullBatches(const TrialSpec& spec) {
+  const TeacherMethod* teacher = spec.role == Role::teacher ? FindTeacherMethod(spec.method) : nullptr;
+  if (teacher != nullptr) return teacher->full_batch;
+  return HasTrait(spec, [](const MethodTraits& method) { return method.full_batch; });
+}
+
+bool AddsUpRowNoise(const TrialSpec& spec) {
+  return HasTrait(spec, [](const MethodTraits& method) { return method.row_noise; });
+}
+
+bool GivesSoftAnswers(const TrialSpec& spec) {
+  return spec.reading == Reading::printed &&
+         HasTrait(spec, [](const MethodTraits& method) { return method.soft_answers; });
+}
+
+Paper FindPaper(const TrialSpec& spec) {
+  const MethodTraits* method = FindMethod(spec.method);
+  return method != nullptr ? method->paper : Paper::none;
 }
 
 int MethodRevision(const TrialSpec& spec) {
@@ -68,11 +117,11 @@ bool IsTaughtByVotes(const TrialSpec& spec) {
 
 bool AsksNoTeacher(const TrialSpec& spec) {
   const bool asks = spec.rona.hint_epochs > 0 || (spec.rounds > 0 && spec.rona.distill_epochs > 0);
-  return FindReleaseKind(FindKind(spec)) == ReleaseKind::losses && !asks;
+  return Releases(FindKind(spec), ReleaseKind::losses) && !asks;
 }
 
 bool FollowsAlgorithm(const TrialSpec& spec) {
-  const bool rona = FindKind(spec) == TrialKind::query_student;
+  const bool rona = Releases(FindKind(spec), ReleaseKind::losses);
   return rona && (spec.reading == Reading::printed || spec.reading == Reading::stated);
 }
 
@@ -84,10 +133,8 @@ bool ShardsDependOnExamples(const TrialSpec& ensemble) {
 }
 
 bool TakesOwnLabels(const TrialSpec& spec) {
-  const MethodTraits* method = FindMethod(spec.method);
-  const bool asks_of_private = method != nullptr && method->teachers != 0 && spec.role == Role::student &&
-                               spec.source == QuerySource::private_split;
-  return asks_of_private && spec.distill.label == ImageLabel::truth;
+  const bool asks = HasTrait(spec, [](const MethodTraits& method) { return method.teachers != 0; });
+  return asks && spec.source == QuerySource::private_split && spec.distill.label == ImageLabel::truth;
 }
 
 double CountPoolSteps(const TrialSpec& spec) {

@@ -1,5 +1,6 @@
-// The kinds of trials and the methods: two tables of constants, and what follows from them. To add a method, add a row
-// to kMethodTraits; to add a kind, append to TrialKind and add a row to kKindTraits.
+// The kinds of trials and the methods: tables of constants, and what follows from them. To add a method, add a row to
+// kMethodTraits; to add a kind, append to TrialKind and add a row to kKindTraits. Other code asks for traits and never
+// compares kinds or names of methods.
 #pragma once
 
 #include <array>
@@ -61,16 +62,34 @@ enum class ReleaseKind : std::uint8_t {
   labels,       // each private label once
 };
 
+// What the cost of a trial is measured in, and what decides it beside network and data
+// (orchestrator/core/cost_model.h).
+enum class CostShape : std::uint8_t {
+  steps,       // steps, all alike
+  epochs,      // optimiser steps of its epochs, or the examples that are fitted at once
+  pool,        // optimiser steps over a pool that grows (CountPoolSteps)
+  evaluation,  // examples of the test split: nothing is trained
+  phases,      // the whole trial, of phases that differ
+  fit,         // the whole trial, which is fitted to labels of the public split
+  votes,       // the whole trial, of queries and what is fitted to them
+};
+
 // One row a kind.
 struct KindTraits {
   TrialKind kind;
   std::string_view name;  // as documentation and messages say it
   ReleaseKind release = ReleaseKind::none;
+  CostShape cost = CostShape::steps;
   int revision = 1;  // raised when results change for an unchanged spec; part of a trial's identity
   bool teacher = false;
-  bool every_reading = false;        // of a student: the reading does not change its kind
-  bool members = false;              // several hold shards of the examples: claims are about a member, too
-  std::string_view unsolvable = {};  // why no noise can be solved for; empty: it can
+  bool loaded = false;         // of a teacher: from a file, and nothing is trained
+  bool sleeps = false;         // reads no data and trains nothing: holds a device for a time
+  bool every_reading = false;  // of a student: the reading does not change its kind
+  bool members = false;        // several hold shards of the examples: claims are about a member, too
+  bool asks_once = false;      // of a student: its teacher answers once about every public picture
+  bool one_device = false;     // it runs in no gang
+  std::int64_t (*features)(const TrialSpec&) = nullptr;  // of an embedding: the numbers that it releases for a class
+  std::string_view unsolvable = {};                      // why no noise can be solved for; empty: it can
 };
 
 inline constexpr std::string_view kTrainedWithoutNoise =
@@ -85,12 +104,12 @@ inline constexpr std::string_view kPostProcesses =
 inline constexpr std::array kKindTraits = {
     KindTraits{.kind = TrialKind::plain_teacher,
                .name = "plain teacher",
-               .release = ReleaseKind::none,
+               .cost = CostShape::epochs,
                .teacher = true,
                .unsolvable = kTrainedWithoutNoise},
     KindTraits{.kind = TrialKind::ensemble_teacher,
                .name = "ensemble teacher",
-               .release = ReleaseKind::none,
+               .cost = CostShape::epochs,
                .teacher = true,
                .members = true,
                .unsolvable = kTrainedWithoutNoise},
@@ -110,6 +129,7 @@ inline constexpr std::array kKindTraits = {
     KindTraits{.kind = TrialKind::vote_student,
                .name = "student by noisy votes",
                .release = ReleaseKind::votes,
+               .cost = CostShape::votes,
                .every_reading = true},
     KindTraits{.kind = TrialKind::dpsgd_student,
                .name = "dpsgd student",
@@ -118,13 +138,14 @@ inline constexpr std::array kKindTraits = {
                .every_reading = true},
     KindTraits{.kind = TrialKind::sleeper,
                .name = "sleeping trial",
-               .release = ReleaseKind::none,
+               .sleeps = true,
                .every_reading = true,
                .unsolvable = "a sleeping trial releases nothing."},
     KindTraits{.kind = TrialKind::loaded_teacher,
                .name = "loaded teacher",
-               .release = ReleaseKind::none,
+               .cost = CostShape::evaluation,
                .teacher = true,
+               .loaded = true,
                .unsolvable = "a loaded teacher is not trained here."},
     KindTraits{.kind = TrialKind::response_student,
                .name = "student by randomised response",
@@ -132,37 +153,47 @@ inline constexpr std::array kKindTraits = {
     KindTraits{.kind = TrialKind::query_student,
                .name = "rona student",
                .release = ReleaseKind::losses,
+               .cost = CostShape::phases,
                .revision = 2,
-               .every_reading = true},
+               .every_reading = true,
+               .one_device = true},
     KindTraits{.kind = TrialKind::raw_student,
                .name = "dense student",
                .release = ReleaseKind::raw_answers,
+               .cost = CostShape::pool,
                .every_reading = true,
+               .one_device = true,
                .unsolvable = kAddsNoNoise},
     KindTraits{.kind = TrialKind::merf_student,
                .name = "dp-merf student",
                .release = ReleaseKind::embedding,
+               .cost = CostShape::phases,
                .revision = 2,
-               .every_reading = true},
+               .every_reading = true,
+               .features = [](const TrialSpec& spec) { return spec.merf.random_features; }},
     KindTraits{.kind = TrialKind::label_student,
                .name = "label-private student",
                .release = ReleaseKind::labels,
+               .cost = CostShape::phases,
                .every_reading = true},
     KindTraits{.kind = TrialKind::federated_student,
                .name = "fedavg student",
-               .release = ReleaseKind::none,
+               .cost = CostShape::phases,
                .every_reading = true,
                .members = true,
                .unsolvable = kAddsNoNoise},
     KindTraits{.kind = TrialKind::labelled_student,
                .name = "sound student on public pictures of a DP-SGD teacher",
                .release = ReleaseKind::raw_answers,
+               .asks_once = true,
                .unsolvable = kPostProcesses},
     KindTraits{.kind = TrialKind::spectral_student,
                .name = "dp-spectral student",
                .release = ReleaseKind::embedding,
+               .cost = CostShape::fit,
                .revision = 2,
-               .every_reading = true},
+               .every_reading = true,
+               .features = [](const TrialSpec& spec) { return spec.labels.eigenvectors; }},
 };
 [[nodiscard]] constexpr const KindTraits& FindTraits(TrialKind kind) {
   return kKindTraits[static_cast<std::size_t>(kind)];
@@ -182,16 +213,47 @@ inline constexpr auto kTrialKinds = [] {
 // As documentation and messages say it: "student by noisy gradients", ...
 [[nodiscard]] constexpr std::string_view KindName(TrialKind kind) { return FindTraits(kind).name; }
 [[nodiscard]] constexpr ReleaseKind FindReleaseKind(TrialKind kind) { return FindTraits(kind).release; }
+[[nodiscard]] constexpr bool Releases(TrialKind kind, ReleaseKind release) { return FindReleaseKind(kind) == release; }
 [[nodiscard]] constexpr bool IsTeacher(TrialKind kind) { return FindTraits(kind).teacher; }
+[[nodiscard]] constexpr bool IsEnsemble(TrialKind kind) { return IsTeacher(kind) && FindTraits(kind).members; }
+[[nodiscard]] constexpr bool IsLoaded(TrialKind kind) { return FindTraits(kind).loaded; }
+[[nodiscard]] constexpr bool IsSleeper(TrialKind kind) { return FindTraits(kind).sleeps; }
+[[nodiscard]] constexpr bool TrainsByDpSgd(TrialKind kind) { return Releases(kind, ReleaseKind::steps); }
+[[nodiscard]] constexpr bool IsPrivateTeacher(TrialKind kind) { return IsTeacher(kind) && TrainsByDpSgd(kind); }
+// Students whose teacher's answers leave without noise, however it was trained.
+[[nodiscard]] constexpr bool TakesRawAnswers(TrialKind kind) {
+  return Releases(kind, ReleaseKind::raw_answers) && FindTraits(kind).every_reading;
+}
 // Students that a privately trained teacher answers without noise: they spend what it was given, and nothing else.
 [[nodiscard]] constexpr bool IsPostProcessing(TrialKind kind) {
-  return FindReleaseKind(kind) == ReleaseKind::raw_answers && !FindTraits(kind).every_reading;
+  return Releases(kind, ReleaseKind::raw_answers) && !FindTraits(kind).every_reading;
 }
 // Students of one noisy sum a class, to which every private example adds what it is embedded as.
-[[nodiscard]] constexpr bool ReleasesEmbedding(TrialKind kind) {
-  return FindReleaseKind(kind) == ReleaseKind::embedding;
+[[nodiscard]] constexpr bool ReleasesEmbedding(TrialKind kind) { return Releases(kind, ReleaseKind::embedding); }
+// Students that put questions to a teacher.
+[[nodiscard]] constexpr bool AsksTeacher(TrialKind kind) {
+  switch (FindReleaseKind(kind)) {
+    case ReleaseKind::gradients:
+    case ReleaseKind::responses:
+    case ReleaseKind::losses:
+    case ReleaseKind::raw_answers:
+    case ReleaseKind::votes:
+      return true;
+    case ReleaseKind::none:
+    case ReleaseKind::steps:
+    case ReleaseKind::embedding:
+    case ReleaseKind::labels:
+      break;
+  }
+  return false;
 }
-[[nodiscard]] constexpr bool TrainsByDpSgd(TrialKind kind) { return FindReleaseKind(kind) == ReleaseKind::steps; }
+// The kinds of which that holds.
+[[nodiscard]] constexpr KindMask SelectKinds(bool (*holds)(TrialKind)) {
+  KindMask mask = 0;
+  for (const TrialKind kind : kTrialKinds)
+    if (holds(kind)) mask |= MakeMask(kind);
+  return mask;
+}
 
 // Masks that the tables of methods, keys and presets are written with.
 namespace kinds {
@@ -253,6 +315,25 @@ inline constexpr SourceMask kGenerated = MakeMask(QuerySource::generator),
                             kMade = kGenerated | MakeMask(QuerySource::procedural);
 }  // namespace sources
 
+// What the teachers of a sweep are called, one row a name; the first of a kind is its usual one.
+struct TeacherMethod {
+  std::string_view name;
+  TrialKind kind;
+  bool full_batch = false;  // every step takes all private examples
+};
+inline constexpr std::array kTeacherMethods = {
+    TeacherMethod{"plain", TrialKind::plain_teacher},   TeacherMethod{"ensemble", TrialKind::ensemble_teacher},
+    TeacherMethod{"dpsgd", TrialKind::dpsgd_teacher},   TeacherMethod{"dp-gd", TrialKind::dpsgd_teacher, true},
+    TeacherMethod{"loaded", TrialKind::loaded_teacher},
+};
+// Null when there is none of that name.
+[[nodiscard]] const TeacherMethod* FindTeacherMethod(std::string_view name);
+// REQUIRES: a kind of teachers; `full_batch` for those that DP-SGD trains alone.
+[[nodiscard]] const TeacherMethod& ChooseTeacherMethod(TrialKind kind, bool full_batch);
+
+// Whose formula a method's printed epsilon is.
+enum class Paper : std::uint8_t { none, dpdfd, dp_dfd, dpsd, rona };
+
 // One row a method of a student.
 struct MethodTraits {
   std::string_view name;
@@ -261,56 +342,164 @@ struct MethodTraits {
   KindMask teachers = 0;                         // that it asks in the readings other than sound; 0: none
   SourceMask sources = 0;                        // of its inputs, the same; the first is the default
   QuerySource source = QuerySource::generator;   // where the file says nothing
-  int revision = 0;                              // 0: that of its kind
+  Paper paper = Paper::none;
+  int revision = 0;           // 0: that of its kind
+  bool branches = false;      // it has the keys branch and trust; in the branch "label" it takes responses
+  bool full_batch = false;    // every step takes all private examples
+  bool stages = false;        // labels are released in label_stages parts
+  bool row_noise = false;     // printed: noise that a batch shares is drawn for every row of it, and added up
+  bool soft_answers = false;  // printed: a response is a vector of probabilities
 };
 
 // In the order of the choices of `method`. What a method is made of beside its row: its kind and its preset
 // (presets.cc).
 inline constexpr std::array kMethodTraits = {
-    MethodTraits{"dpdfd", TrialKind::gradient_student, readings::kEvery, kinds::kSingle, sources::kMade,
-                 QuerySource::generator},
-    MethodTraits{"dpdfd-ensemble", TrialKind::gradient_student, readings::kWithoutRows, kinds::kEnsemble,
-                 sources::kMade, QuerySource::generator},
-    MethodTraits{"dpdfd-direct", TrialKind::gradient_student, readings::kWithoutSound, kinds::kSingle,
-                 sources::kPrivate, QuerySource::private_split},
-    MethodTraits{"dp-dfd", TrialKind::response_student, readings::kWithoutRows, kinds::kSingle, sources::kMade,
-                 QuerySource::generator},
-    MethodTraits{"dpsd-data", TrialKind::gradient_student, readings::kEvery, kinds::kSingle, sources::kMade,
-                 QuerySource::generator},
-    MethodTraits{"dpsd-label", TrialKind::response_student, readings::kWithoutRows, kinds::kSingle, sources::kMade,
-                 QuerySource::generator},
-    MethodTraits{"dpsd-t", TrialKind::gradient_student, readings::kWithoutSound, kinds::kSingle, sources::kGenerated,
-                 QuerySource::generator},
-    MethodTraits{"dpsd-kd", TrialKind::gradient_student, readings::kEvery, kinds::kSingle, sources::kMade,
-                 QuerySource::generator},
-    MethodTraits{"feddpsd", TrialKind::gradient_student, readings::kWithoutRows, kinds::kEnsemble, sources::kMade,
-                 QuerySource::generator},
-    MethodTraits{"rona", TrialKind::query_student, readings::kWithoutRows, kinds::kSingle, sources::kPublic,
-                 QuerySource::public_split},
-    MethodTraits{"dpsgd", TrialKind::dpsgd_student, 0, 0, sources::kPrivate, QuerySource::private_split},
-    MethodTraits{"dp-gd", TrialKind::dpsgd_student, 0, 0, sources::kPrivate, QuerySource::private_split},
-    MethodTraits{"dp-merf", TrialKind::merf_student, 0, 0, sources::kPrivate, QuerySource::private_split},
-    MethodTraits{"dp-spectral", TrialKind::spectral_student, 0, 0, sources::kPublic, QuerySource::public_split},
-    MethodTraits{"pate", TrialKind::vote_student, 0, kinds::kEnsemble, sources::kPublic, QuerySource::public_split},
-    MethodTraits{"lp-2st", TrialKind::label_student, 0, 0, sources::kPrivate, QuerySource::private_split},
-    MethodTraits{"alibi", TrialKind::label_student, 0, 0, sources::kPrivate, QuerySource::private_split, 2},
-    MethodTraits{"fedavg", TrialKind::federated_student, 0, 0, sources::kPrivate, QuerySource::private_split},
-    MethodTraits{"dense", TrialKind::raw_student, 0, kinds::kEnsemble | kinds::kSingle, sources::kGenerated,
-                 QuerySource::generator, 2},
-    MethodTraits{"sleep", TrialKind::sleeper, 0, 0, sources::kGenerated, QuerySource::generator},
+    MethodTraits{.name = "dpdfd",
+                 .kind = TrialKind::gradient_student,
+                 .readings = readings::kEvery,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kMade,
+                 .paper = Paper::dpdfd},
+    MethodTraits{.name = "dpdfd-ensemble",
+                 .kind = TrialKind::gradient_student,
+                 .readings = readings::kWithoutRows,
+                 .teachers = kinds::kEnsemble,
+                 .sources = sources::kMade,
+                 .paper = Paper::dpdfd},
+    MethodTraits{.name = "dpdfd-direct",
+                 .kind = TrialKind::gradient_student,
+                 .readings = readings::kWithoutSound,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kPrivate,
+                 .source = QuerySource::private_split,
+                 .paper = Paper::dpdfd},
+    MethodTraits{.name = "dp-dfd",
+                 .kind = TrialKind::response_student,
+                 .readings = readings::kWithoutRows,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kMade,
+                 .paper = Paper::dp_dfd,
+                 .soft_answers = true},
+    MethodTraits{.name = "dpsd-data",
+                 .kind = TrialKind::gradient_student,
+                 .readings = readings::kEvery,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kMade,
+                 .paper = Paper::dpsd,
+                 .row_noise = true},
+    MethodTraits{.name = "dpsd-label",
+                 .kind = TrialKind::response_student,
+                 .readings = readings::kWithoutRows,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kMade,
+                 .paper = Paper::dpsd},
+    MethodTraits{.name = "dpsd-t",
+                 .kind = TrialKind::gradient_student,
+                 .readings = readings::kWithoutSound,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kGenerated,
+                 .paper = Paper::dpsd,
+                 .row_noise = true},
+    MethodTraits{.name = "dpsd-kd",
+                 .kind = TrialKind::gradient_student,
+                 .readings = readings::kEvery,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kMade,
+                 .paper = Paper::dpsd,
+                 .row_noise = true},
+    MethodTraits{.name = "feddpsd",
+                 .kind = TrialKind::gradient_student,
+                 .readings = readings::kWithoutRows,
+                 .teachers = kinds::kEnsemble,
+                 .sources = sources::kMade,
+                 .paper = Paper::dpsd,
+                 .branches = true},
+    MethodTraits{.name = "rona",
+                 .kind = TrialKind::query_student,
+                 .readings = readings::kWithoutRows,
+                 .teachers = kinds::kSingle,
+                 .sources = sources::kPublic,
+                 .source = QuerySource::public_split,
+                 .paper = Paper::rona},
+    MethodTraits{.name = "dpsgd",
+                 .kind = TrialKind::dpsgd_student,
+                 .sources = sources::kPrivate,
+                 .source = QuerySource::private_split},
+    MethodTraits{.name = "dp-gd",
+                 .kind = TrialKind::dpsgd_student,
+                 .sources = sources::kPrivate,
+                 .source = QuerySource::private_split,
+                 .full_batch = true},
+    MethodTraits{.name = "dp-merf",
+                 .kind = TrialKind::merf_student,
+                 .sources = sources::kPrivate,
+                 .source = QuerySource::private_split},
+    MethodTraits{.name = "dp-spectral",
+                 .kind = TrialKind::spectral_student,
+                 .sources = sources::kPublic,
+                 .source = QuerySource::public_split},
+    MethodTraits{.name = "pate",
+                 .kind = TrialKind::vote_student,
+                 .teachers = kinds::kEnsemble,
+                 .sources = sources::kPublic,
+                 .source = QuerySource::public_split},
+    MethodTraits{.name = "lp-2st",
+                 .kind = TrialKind::label_student,
+                 .sources = sources::kPrivate,
+                 .source = QuerySource::private_split,
+                 .stages = true},
+    MethodTraits{.name = "alibi",
+                 .kind = TrialKind::label_student,
+                 .sources = sources::kPrivate,
+                 .source = QuerySource::private_split,
+                 .revision = 2},
+    MethodTraits{.name = "fedavg",
+                 .kind = TrialKind::federated_student,
+                 .sources = sources::kPrivate,
+                 .source = QuerySource::private_split},
+    MethodTraits{.name = "dense",
+                 .kind = TrialKind::raw_student,
+                 .teachers = kinds::kEnsemble | kinds::kSingle,
+                 .sources = sources::kGenerated,
+                 .revision = 2},
+    MethodTraits{.name = "sleep", .kind = TrialKind::sleeper, .sources = sources::kGenerated},
 };
 [[nodiscard]] constexpr std::span<const MethodTraits> Methods() { return kMethodTraits; }
 // Null when there is none of that name.
 [[nodiscard]] const MethodTraits* FindMethod(std::string_view name);
-// Whether a method stands in a list of names with spaces between.
-[[nodiscard]] bool NamesMethod(std::string_view names, std::string_view method);
 // Names of the readings that it has, in the order of the enumeration.
 [[nodiscard]] std::vector<std::string> ListReadings(const MethodTraits& method);
+
+// Visits the names of a list with spaces between.
+template <typename Visit>
+void ForEachName(std::string_view names, Visit visit) {
+  while (!names.empty()) {
+    const std::size_t end = names.find(' ');
+    visit(names.substr(0, end));
+    names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
+  }
+}
+// Whether such a list holds the name.
+[[nodiscard]] bool HoldsName(std::string_view names, std::string_view name);
 
 // From role, method, reading, branch, source and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind FindKind(const TrialSpec& spec);
 // Raised when results of the method change for an unchanged spec; part of identity.
 [[nodiscard]] int MethodRevision(const TrialSpec& spec);
+// Whether the student's method asks an ensemble in its readings other than sound.
+[[nodiscard]] bool AsksEnsemble(const TrialSpec& spec);
+// Whether the student takes randomised responses in its readings other than sound: by its method, or by its branch.
+[[nodiscard]] bool TakesResponses(const TrialSpec& spec);
+// Whether the trial's method has the keys branch and trust.
+[[nodiscard]] bool HasBranches(const TrialSpec& spec);
+// Whether the trial's method takes all private examples in every step.
+[[nodiscard]] bool TakesFullBatches(const TrialSpec& spec);
+// Whether noise that a batch shares is drawn for every row of it, and added up.
+[[nodiscard]] bool AddsUpRowNoise(const TrialSpec& spec);
+// Whether responses leave as vectors of probabilities.
+[[nodiscard]] bool GivesSoftAnswers(const TrialSpec& spec);
+// Whose formula the trial's printed epsilon is.
+[[nodiscard]] Paper FindPaper(const TrialSpec& spec);
 // Whether an ensemble's noisy votes are what the student is taught by: vote students, and rona's where it asks
 // an ensemble.
 [[nodiscard]] bool IsTaughtByVotes(const TrialSpec& spec);

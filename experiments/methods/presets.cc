@@ -205,7 +205,7 @@ void ApplyPreset(TrialSpec& spec, TrialKind kind) {
   fresh.seed = spec.seed;
   for (const PresetRow& row : PresetRows()) {
     if ((row.kinds & MakeMask(kind)) == 0) continue;
-    if (!row.methods.empty() && !NamesMethod(row.methods, spec.method)) continue;
+    if (!row.methods.empty() && !HoldsName(row.methods, spec.method)) continue;
     if (!row.readings.Holds(spec.reading)) continue;
     const SpecKey* key = nullptr;
     for (const SpecKey& candidate : SpecKeys()) {

@@ -31,13 +31,13 @@ namespace {
 using namespace kinds;
 
 constexpr KindMask kGenerating =
-    kGradient | kResponse | kRaw | kDistilled | kVotes;             // where the source is the generator
-constexpr KindMask kDrawing = kGenerating & ~kRaw;                  // where the source is procedural
-constexpr KindMask kAsking = kGenerating | kQuery | kLabelled;      // students of a teacher
+    kGradient | kResponse | kRaw | kDistilled | kVotes;  // where the source is the generator
+constexpr KindMask kDrawing = kGenerating & ~kRaw;       // where the source is procedural
+constexpr KindMask kAsking = SelectKinds(AsksTeacher);
 constexpr KindMask kPasses = kPlain | kMerf | kLabel | kFederated;  // that go over labelled examples in epochs
-constexpr KindMask kTrained = kPlain | kEnsemble | kDpsgdTeacher;
-constexpr KindMask kTeachers = kTrained | kLoaded;
-constexpr KindMask kStudents = kAsking | kMerf | kLabel | kFederated | kSpectral | kDpsgdStudent;
+constexpr KindMask kTeachers = SelectKinds(IsTeacher);
+constexpr KindMask kTrained = kTeachers & ~kLoaded;
+constexpr KindMask kStudents = SelectKinds([](TrialKind kind) { return !IsTeacher(kind) && !IsSleeper(kind); });
 constexpr KindMask kAll = kTrained | kStudents;  // that train something
 
 // The member that a path of member pointers leads to: <&TrialSpec::release, &ReleaseValues::sigma>.
@@ -718,7 +718,7 @@ namespace {
 
 // Whether only another method of the same kind reads the key.
 bool IsOfAnotherMethod(const TrialSpec& spec, std::string_view name) {
-  return (name == "branch" || name == "trust") && spec.method != "feddpsd";
+  return (name == "branch" || name == "trust") && !HasBranches(spec);
 }
 
 }  // namespace

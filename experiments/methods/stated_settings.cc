@@ -216,15 +216,6 @@ bool IsOfBranch(const TrialSpec& spec, const std::optional<Branch>& branch) {
   return !branch || *branch == spec.release.branch;
 }
 
-template <typename Visit>
-void ForEachName(std::string_view names, Visit visit) {
-  while (!names.empty()) {
-    const std::size_t end = names.find(' ');
-    visit(names.substr(0, end));
-    names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
-  }
-}
-
 }  // namespace
 
 std::span<const TextSetting> TextSettings() { return kStated; }
@@ -232,9 +223,9 @@ std::span<const TextSetting> TextSettings() { return kStated; }
 std::span<const OpenSetting> OpenSettings() { return kOpen; }
 
 bool IsAbout(const TextSetting& setting, const TrialSpec& spec) {
-  if (!IsStudentOfReading(spec) || !NamesMethod(setting.methods, spec.method)) return false;
+  if (!IsStudentOfReading(spec) || !HoldsName(setting.methods, spec.method)) return false;
   if (!IsOfBranch(spec, setting.branch)) return false;
-  if (!setting.data.empty() && (!spec.data || !NamesMethod(setting.data, PublishedName(*spec.data)))) return false;
+  if (!setting.data.empty() && (!spec.data || !HoldsName(setting.data, PublishedName(*spec.data)))) return false;
   return setting.most == 0 || (spec.privacy.epsilon > setting.above && spec.privacy.epsilon <= setting.most);
 }
 
@@ -263,7 +254,7 @@ std::vector<Chosen> ListChosen(const TrialSpec& spec) {
   std::vector<Chosen> found;
   if (!IsStudentOfReading(spec) || spec.reading != Reading::stated) return found;
   for (const OpenSetting& setting : kOpen) {
-    if (!NamesMethod(setting.methods, spec.method) || !IsOfBranch(spec, setting.branch)) continue;
+    if (!HoldsName(setting.methods, spec.method) || !IsOfBranch(spec, setting.branch)) continue;
     ForEachName(setting.keys, [&](std::string_view name) {
       const SpecKey* key = FindApplying(spec, name);
       if (key == nullptr || IsWithoutEffect(spec, name)) return;
@@ -313,7 +304,7 @@ struct SettingsGroup {
 
 std::string Subject(const TrialSpec& spec) {
   std::string subject = KeyText(spec, "reading") + " " + spec.method;
-  if (spec.method == "feddpsd") subject += ", branch " + KeyText(spec, "branch");
+  if (HasBranches(spec)) subject += ", branch " + KeyText(spec, "branch");
   return subject;
 }
 

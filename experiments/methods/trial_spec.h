@@ -244,7 +244,7 @@ struct ExecutionValues {
 
 struct TrialSpec {
   Role role = Role::student;
-  std::string method = "dpdfd";  // student: a name of methods.h;  teacher: plain | ensemble | dpsgd | loaded
+  std::string method = "dpdfd";  // a name of kMethodTraits; a teacher's of kTeacherMethods
   Reading reading = Reading::working;
   std::string teacher;                   // name in [teacher]; for a teacher trial its own name; display only
   std::optional<TrialId> parent;         // the teacher trial; part of identity

@@ -66,14 +66,12 @@ Status CannotMeet(const TrialSpec& spec, const std::string& why) {
 double RoundUpToSixDigits(double value) { return RoundUpDigits(value, 6); }
 
 // Whether an ensemble is asked.
-bool AsksMembers(const TrialSpec& spec) {
-  return IsTaughtByVotes(spec) || spec.method == "dpdfd-ensemble" || spec.method == "feddpsd";
-}
+bool AsksMembers(const TrialSpec& spec) { return IsTaughtByVotes(spec) || AsksEnsemble(spec); }
 
 // Returns the relation that the claim is about, where the trial has such a claim.
 std::optional<Relation> FindRelation(const TrialSpec& spec) {
   const bool votes = IsTaughtByVotes(spec), members = AsksMembers(spec);
-  const bool labels = FindReleaseKind(FindKind(spec)) == ReleaseKind::labels;
+  const bool labels = Releases(FindKind(spec), ReleaseKind::labels);
   if (labels != (spec.privacy.claim == ClaimTarget::label)) return std::nullopt;
   switch (spec.privacy.claim) {
     case ClaimTarget::answer:
@@ -314,9 +312,10 @@ Status SolvePaperQueries(TrialSpec& spec) {
 
 Status SolvePaper(TrialSpec& spec) {
   if (!spec.data) return CannotMeet(spec, "the trial has no data set.");
-  if (FindReleaseKind(FindKind(spec)) == ReleaseKind::responses) return SolvePaperLabel(spec);
-  if (FindReleaseKind(FindKind(spec)) == ReleaseKind::losses) return SolvePaperQueries(spec);
-  if (FindReleaseKind(FindKind(spec)) != ReleaseKind::gradients) {
+  const TrialKind kind = FindKind(spec);
+  if (Releases(kind, ReleaseKind::responses)) return SolvePaperLabel(spec);
+  if (Releases(kind, ReleaseKind::losses)) return SolvePaperQueries(spec);
+  if (!Releases(kind, ReleaseKind::gradients)) {
     return CannotMeet(spec, "the paper's formula is about noisy gradients, which this trial does not release.");
   }
   GradientFormula formula;
@@ -413,7 +412,7 @@ Status SolveReleasing(TrialSpec& spec) {
   }
   if (spec.source == QuerySource::private_split)
     return CannotMeet(spec, std::string(DescribeReason(reason::kPrivateSource)));
-  if (FindReleaseKind(FindKind(spec)) == ReleaseKind::responses)
+  if (Releases(FindKind(spec), ReleaseKind::responses))
     return spec.privacy.calibrate == Calibrate::noise ? SolveResponse(spec, *relation)
                                                       : SolveResponseSteps(spec, *relation);
   if (votes && spec.release.vote_cost > 0)

@@ -23,10 +23,7 @@ bool IsPostProcessingOfTeacher(const TrialSpec& spec, const std::vector<PrivacyE
   constexpr std::array kOfTheTeacher = {kVoidTeacherJacobian, kVoidGeneratorTouchedTeacher, kVoidSoftOutput,
                                         kVoidSupportLeak, kVoidNoiseReused};
   const TrialKind kind = FindKind(spec);
-  const ReleaseKind release = FindReleaseKind(kind);
-  const bool asks = release == ReleaseKind::gradients || release == ReleaseKind::responses ||
-                    release == ReleaseKind::losses || IsPostProcessing(kind);
-  if (!asks) return false;
+  if (!AsksTeacher(kind) || Releases(kind, ReleaseKind::votes) || TakesRawAnswers(kind)) return false;
   if (spec.source == QuerySource::private_split) return false;
   constexpr std::array kAnswers = {MechanismKind::none, MechanismKind::gaussian_gradient,
                                    MechanismKind::randomized_response, MechanismKind::loss_noise};
@@ -58,10 +55,10 @@ void AddSelectionAssumption(std::vector<Claim>& claims) {
 // Returns why a trial that releases nothing of its own has no bound for an example: a name of reasons.h.
 std::string_view ExplainMissingRelease(const TrialSpec& spec) {
   const TrialKind kind = FindKind(spec);
-  if (kind == TrialKind::loaded_teacher) return reason::kLoadedWeights;
-  if (kind == TrialKind::raw_student) return reason::kRawAnswers;
-  if (kind == TrialKind::sleeper || FindReleaseKind(kind) != ReleaseKind::none) return reason::kUnexpectedMechanism;
-  if (kind == TrialKind::ensemble_teacher && ShardsDependOnExamples(spec)) return reason::kShardsFollowExamples;
+  if (IsLoaded(kind)) return reason::kLoadedWeights;
+  if (TakesRawAnswers(kind)) return reason::kRawAnswers;
+  if (IsSleeper(kind) || !Releases(kind, ReleaseKind::none)) return reason::kUnexpectedMechanism;
+  if (IsEnsemble(kind) && ShardsDependOnExamples(spec)) return reason::kShardsFollowExamples;
   return reason::kNotPrivatelyTrained;
 }
 
@@ -74,12 +71,12 @@ class ClaimWriter {
  public:
   ClaimWriter(const ClaimContext& context, std::vector<PrivacyEvent> events)
       : spec_(*context.spec), parents_(context.teacher_claims), events_(std::move(events)) {
-    seeded_ = (spec_.noise == NoiseMode::seeded && FindKind(spec_) != TrialKind::loaded_teacher) ||
+    seeded_ = (spec_.noise == NoiseMode::seeded && !IsLoaded(FindKind(spec_))) ||
               std::any_of(events_.begin(), events_.end(),
                           [](const PrivacyEvent& event) { return event.source == NoiseSource::seeded; });
     // A student without noise of its own depends on its teacher's noise.
     const bool silent = IsPostProcessing(FindKind(spec_)) ||
-                        (FindReleaseKind(FindKind(spec_)) == ReleaseKind::losses && spec_.reading == Reading::sound);
+                        (Releases(FindKind(spec_), ReleaseKind::losses) && spec_.reading == Reading::sound);
     if (silent && ParentReason() == reason::kSeededNoise) seeded_ = true;
   }
 
@@ -156,7 +153,7 @@ std::string ClaimWriter::FindProblem(const Relation& relation) const {
   if (private_queries) return std::string(reason::kPrivateSource);
   const bool by_label = spec_.data != nullptr && !spec_.data->sensitive_classes.empty();
   if (relation.adjacency == Adjacency::label && by_label) return std::string(reason::kSplitByLabels);
-  if (!spec_.release.detach && FindReleaseKind(FindKind(spec_)) == ReleaseKind::gradients)
+  if (!spec_.release.detach && Releases(FindKind(spec_), ReleaseKind::gradients))
     return std::string(kVoidTeacherJacobian);
   for (const PrivacyEvent& event : events_) {
     const std::string missing = event.count == 0 ? "" : FindMissing(event, relation);
@@ -314,7 +311,7 @@ std::string ClaimWriter::ExampleProblem() const {
     case ReleaseKind::votes:
       break;
   }
-  const bool of_members = IsTaughtByVotes(spec_) || (FindReleaseKind(kind) != ReleaseKind::losses && EnsembleParent());
+  const bool of_members = IsTaughtByVotes(spec_) || (!Releases(kind, ReleaseKind::losses) && EnsembleParent());
   if (of_members) return MemberExampleProblem();
   return ExampleOfTeacherProblem();
 }
@@ -334,7 +331,7 @@ std::string ClaimWriter::FindObstacle(const Relation& relation) const {
 }
 
 void ClaimWriter::WriteVotes(std::vector<Claim>& claims) const {
-  if (spec_.method != "pate") claims.push_back(PaperClaim());
+  if (FindPaper(spec_) != Paper::none) claims.push_back(PaperClaim());
   for (const Relation& relation : {kAnswer, kMember, kZeroedMember}) claims.push_back(Proven(relation));
   claims.push_back(ExampleOfMember());
 }
@@ -352,7 +349,7 @@ std::vector<Claim> ClaimWriter::Write() {
   const KindTraits& traits = FindTraits(FindKind(spec_));
   switch (traits.release) {
     case ReleaseKind::none:
-      if (traits.kind == TrialKind::sleeper) break;  // reads no private example, so there is nothing to claim
+      if (IsSleeper(traits.kind)) break;  // reads no private example, so there is nothing to claim
       if (traits.members) claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
       claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;

@@ -154,7 +154,7 @@ PrivacyEvent MakePaperLossEvent(const PaperSetting& setting) {
 namespace {
 
 PaperValue OfGradients(const TrialSpec& spec) {
-  const bool dpsd = spec.method.find("dpsd") != std::string::npos;
+  const bool dpsd = FindPaper(spec) == Paper::dpsd;
   PaperValue value;
   value.accountant = dpsd ? "paper:dpsd-thm1" : "paper:dpdfd-thm3";
   GradientFormula formula;
@@ -176,9 +176,9 @@ PaperValue OfGradients(const TrialSpec& spec) {
 // No composition: the papers give the epsilon of one label for all of them.
 PaperValue OfResponses(const TrialSpec& spec) {
   PaperValue value;
-  value.accountant = spec.method == "dp-dfd" ? kDpDfdLabelFormula : kDpsdLabelFormula;
+  value.accountant = FindPaper(spec) == Paper::dp_dfd ? kDpDfdLabelFormula : kDpsdLabelFormula;
   const Result<double> epsilon = LabelFormulaEpsilon(spec.release.epsilon0);
-  if (!epsilon.ok() || FindReleaseKind(FindKind(spec)) != ReleaseKind::responses) return value;
+  if (!epsilon.ok() || !Releases(FindKind(spec), ReleaseKind::responses)) return value;
   value.epsilon = *epsilon;
   value.given = true;
   value.terms = kLabelFormulaTerms;
@@ -204,16 +204,9 @@ PaperValue OfQueries(const TrialSpec& spec) {
 
 }  // namespace
 
-bool HasLabelFormula(const TrialSpec& spec) {
-  const MethodTraits* method = FindMethod(spec.method);
-  const bool answers = method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::responses;
-  return answers || (spec.method == "feddpsd" && spec.release.branch == Branch::label);
-}
-
 PaperValue EvaluatePaperFormula(const TrialSpec& spec) {
-  const MethodTraits* method = FindMethod(spec.method);
-  if (method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::losses) return OfQueries(spec);
-  return HasLabelFormula(spec) ? OfResponses(spec) : OfGradients(spec);
+  if (FindPaper(spec) == Paper::rona) return OfQueries(spec);
+  return TakesResponses(spec) ? OfResponses(spec) : OfGradients(spec);
 }
 
 }  // namespace retort::privacy

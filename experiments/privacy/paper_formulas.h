@@ -83,9 +83,6 @@ struct PaperValue {
   std::string terms;                                         // what was put in, in words
 };
 
-// Whether the formula is that of a label.
-[[nodiscard]] bool HasLabelFormula(const TrialSpec& spec);
-
 // DPDFD theorem 3 and DPSD theorem 1 for gradients and their sound forms, epsilon of one label for responses,
 // RONA's for queries.
 [[nodiscard]] PaperValue EvaluatePaperFormula(const TrialSpec& spec);

@@ -1,6 +1,7 @@
 #include "experiments/privacy/planned_events.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -10,9 +11,6 @@
 
 namespace retort::privacy {
 namespace {
-
-// Whether the method's readings other than sound put their questions to several teachers.
-bool AsksEnsemble(const TrialSpec& spec) { return spec.method == "dpdfd-ensemble" || spec.method == "feddpsd"; }
 
 NoiseSource FindSource(const TrialSpec& spec, NoiseSource secure) {
   return spec.noise == NoiseMode::seeded ? NoiseSource::seeded : secure;
@@ -32,8 +30,7 @@ PrivacyEvent GradientEvent(const TrialSpec& spec) {
   event.frobenius = spec.release.normalization == Normalization::frobenius;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   // DPSD's equation 3 draws for every row inside the sum that all rows share.
-  const bool inside = form == NoiseForm::shared && spec.method.starts_with("dpsd-");
-  if (inside) event.noise_std *= std::sqrt(static_cast<double>(spec.batch));
+  if (form == NoiseForm::shared && AddsUpRowNoise(spec)) event.noise_std *= std::sqrt(static_cast<double>(spec.batch));
   if (!spec.release.detach) event.voids.emplace_back(kVoidTeacherJacobian);
   event.granularity = ComputeLatticeStep(spec.release.norm_bound, event.noise_std);
   return event;
@@ -49,10 +46,13 @@ PrivacyEvent MemberGradientEvent(const TrialSpec& spec) {
   event.granularity = ComputeLatticeStep(spec.release.norm_bound, event.noise_std);
   event.frobenius = false;
   event.assumptions.emplace_back(kAssumeDisjointShards);
-  if (spec.method == "feddpsd" && spec.release.trust == Trust::trusted)
-    event.assumptions.emplace_back(kAssumeTrustedServer);
+  if (HasBranches(spec) && spec.release.trust == Trust::trusted) event.assumptions.emplace_back(kAssumeTrustedServer);
   std::sort(event.assumptions.begin(), event.assumptions.end());
   return event;
+}
+
+PrivacyEvent PlanGradients(const TrialSpec& spec) {
+  return AsksEnsemble(spec) ? MemberGradientEvent(spec) : GradientEvent(spec);
 }
 
 PrivacyEvent ResponseEvent(const TrialSpec& spec) {
@@ -66,7 +66,7 @@ PrivacyEvent ResponseEvent(const TrialSpec& spec) {
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   // DP-DFD as printed, and answers over every class, which are not all candidates (DPSD, equation 5).
-  const bool soft = spec.reading == Reading::printed && spec.method == "dp-dfd";
+  const bool soft = GivesSoftAnswers(spec);
   const bool whole = spec.release.threshold == 0 && spec.release.top_k == spec.data->classes;
   if (soft) event.voids.emplace_back(kVoidSoftOutput);
   if (!soft && spec.release.response_over == ResponseOver::classes && !whole)
@@ -125,8 +125,7 @@ PrivacyEvent RawEvent(const TrialSpec& spec) {
   PrivacyEvent event;
   event.kind = MechanismKind::none;
   event.unit = EventUnit::row;
-  const bool open = FindKind(spec) == TrialKind::labelled_student;  // every public picture is asked about once
-  event.count = open ? spec.data->PublicExamples() : spec.steps * spec.batch;
+  event.count = FindTraits(FindKind(spec)).asks_once ? spec.data->PublicExamples() : spec.steps * spec.batch;
   event.rows_per_batch = spec.batch;
   event.release_coordinates = spec.data->classes;
   return event;
@@ -148,15 +147,15 @@ PrivacyEvent DpSgdEvent(const TrialSpec& spec) {
   return event;
 }
 
-// One noisy sum of vectors of `features` numbers, by class.
-PrivacyEvent EmbeddingEvent(const TrialSpec& spec, std::int64_t features) {
+// One noisy sum of vectors, by class.
+PrivacyEvent EmbeddingEvent(const TrialSpec& spec) {
   PrivacyEvent event;
   event.kind = MechanismKind::subsampled_gaussian;
   event.unit = EventUnit::step;
   event.count = 1;
   event.sensitivity = 1;
   event.noise_std = spec.release.noise_multiplier;
-  event.noise_coordinates = event.release_coordinates = features * spec.data->classes;
+  event.noise_coordinates = event.release_coordinates = FindTraits(FindKind(spec)).features(spec) * spec.data->classes;
   event.source = FindSource(spec, NoiseSource::secure_lattice);
   event.granularity = ComputeLatticeStep(event.sensitivity, event.noise_std);
   return event;
@@ -200,7 +199,8 @@ void AddQueryEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
 
 // The parts of the private labels that are released in turn: as equal as they can be.
 void AddLabelEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
-  const std::int64_t parts = spec.method == "lp-2st" ? spec.staged.stages : 1;
+  const MethodTraits* method = FindMethod(spec.method);
+  const std::int64_t parts = method != nullptr && method->stages ? spec.staged.stages : 1;
   const std::int64_t labels = spec.data->PrivateExamples();
   for (std::int64_t part = 0; part < parts; ++part) {
     PrivacyEvent event;
@@ -216,14 +216,44 @@ void AddLabelEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
   }
 }
 
-Status CheckCounts(const TrialSpec& spec, bool steps) {
+Status CheckCounts(const TrialSpec& spec, ReleaseKind release) {
+  const bool steps = release != ReleaseKind::votes;
   if (!spec.data) return UsageError("The trial has no data set.");
   constexpr std::int64_t kMaxRows = 4'000'000'000'000'000'000;
   if (spec.batch < 1) return UsageError("batch must be at least 1.");
   if (steps && spec.steps < 1) return UsageError("steps must be at least 1.");
   if (steps && spec.steps > kMaxRows / spec.batch) return UsageError("steps times batch is too large to account for.");
+  const std::int64_t examples = spec.data->PrivateExamples();
+  if (release == ReleaseKind::steps && spec.batch > examples)
+    return UsageError("batch (" + std::to_string(spec.batch) + ") is larger than the private training split (" +
+                      std::to_string(examples) + "): the sampling rate of DP-SGD is their ratio, at most 1.");
   return {};
 }
+
+// What a trial of each kind of release charges, in the order of the enumeration.
+struct ReleasePlan {
+  ReleaseKind release;
+  void (*add)(const TrialSpec& spec, std::vector<PrivacyEvent>& events);
+};
+template <PrivacyEvent (*Plan)(const TrialSpec&)>
+void AddOne(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
+  events.push_back(Plan(spec));
+}
+constexpr std::array kPlans = {
+    ReleasePlan{ReleaseKind::none, [](const TrialSpec&, std::vector<PrivacyEvent>&) {}},
+    ReleasePlan{ReleaseKind::gradients, AddOne<PlanGradients>},
+    ReleasePlan{ReleaseKind::responses, AddOne<ResponseEvent>},
+    ReleasePlan{ReleaseKind::losses, AddQueryEvents},
+    ReleasePlan{ReleaseKind::raw_answers, AddOne<RawEvent>},
+    ReleasePlan{ReleaseKind::votes, AddVoteEvents},
+    ReleasePlan{ReleaseKind::steps, AddOne<DpSgdEvent>},
+    ReleasePlan{ReleaseKind::embedding, AddOne<EmbeddingEvent>},
+    ReleasePlan{ReleaseKind::labels, AddLabelEvents},
+};
+constexpr const ReleasePlan& FindPlan(ReleaseKind release) { return kPlans[static_cast<std::size_t>(release)]; }
+static_assert(std::all_of(kKindTraits.begin(), kKindTraits.end(), [](const KindTraits& kind) {
+  return static_cast<std::size_t>(kind.release) < kPlans.size() && FindPlan(kind.release).release == kind.release;
+}));
 
 std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
   if (event.kind == MechanismKind::label_response) return event.rows_per_batch;
@@ -260,46 +290,11 @@ double ComputeTestSmoothness(double order) { return 0.2 / order; }
 PrivacyEvent PlanConsensusTest(const TrialSpec& spec) { return ConsensusEvent(spec); }
 
 Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec) {
-  const TrialKind kind = FindKind(spec);
   std::vector<PrivacyEvent> events;
-  const ReleaseKind release = FindReleaseKind(kind);
+  const ReleaseKind release = FindReleaseKind(FindKind(spec));
   if (release == ReleaseKind::none) return events;
-  RETORT_RETURN_IF_ERROR(CheckCounts(spec, release != ReleaseKind::votes));
-  switch (release) {
-    case ReleaseKind::gradients:
-      events.push_back(AsksEnsemble(spec) ? MemberGradientEvent(spec) : GradientEvent(spec));
-      break;
-    case ReleaseKind::responses:
-      events.push_back(ResponseEvent(spec));
-      break;
-    case ReleaseKind::losses:
-      AddQueryEvents(spec, events);
-      break;
-    case ReleaseKind::raw_answers:
-      events.push_back(RawEvent(spec));
-      break;
-    case ReleaseKind::embedding:
-      events.push_back(
-          EmbeddingEvent(spec, kind == TrialKind::merf_student ? spec.merf.random_features : spec.labels.eigenvectors));
-      break;
-    case ReleaseKind::labels:
-      AddLabelEvents(spec, events);
-      break;
-    case ReleaseKind::votes:
-      AddVoteEvents(spec, events);
-      break;
-    case ReleaseKind::steps: {
-      const std::int64_t examples = spec.data->PrivateExamples();
-      if (spec.batch > examples) {
-        return UsageError("batch (" + std::to_string(spec.batch) + ") is larger than the private training split (" +
-                          std::to_string(examples) + "): the sampling rate of DP-SGD is their ratio, at most 1.");
-      }
-      events.push_back(DpSgdEvent(spec));
-      break;
-    }
-    case ReleaseKind::none:
-      break;
-  }
+  RETORT_RETURN_IF_ERROR(CheckCounts(spec, release));
+  FindPlan(release).add(spec, events);
   const bool through_teacher = spec.generator.discriminator == Discriminator::teacher;
   for (PrivacyEvent& event : events) {
     event.facts = ListNeededFacts(event.kind);

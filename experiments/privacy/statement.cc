@@ -242,7 +242,7 @@ std::string WriteTrialStatement(const TrialSpec& spec, const std::vector<Claim>&
   const std::vector<PrivacyEvent> sums = Aggregate(events);
   const TrialKind kind = FindKind(spec);
   for (const PrivacyEvent& event : sums) AppendSentence(text, ReleaseSentence(event, kind));
-  if (sums.empty() && kind == TrialKind::sleeper) return "The trial trains nothing and releases nothing.";
+  if (sums.empty() && IsSleeper(kind)) return "The trial trains nothing and releases nothing.";
   if (sums.empty()) AppendSentence(text, "The trial charged no release to its ledger.");
   AppendSentence(text, AboutPeople(claims));
   AppendSentence(text, AboutOthers(claims));

@@ -53,7 +53,7 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
     if (IsTeacher(kind) != (place == kInTeacher)) continue;
     const KindMask mask = MakeMask(kind);
     every = every && (key.kinds & mask) != 0;
-    trained = trained && (kind == TrialKind::sleeper || (key.kinds & mask) != 0);
+    trained = trained && (IsSleeper(kind) || (key.kinds & mask) != 0);
     if ((key.AllKinds() & mask) == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
     if (const std::string sources = key.SourcesFor(kind); !sources.empty()) text += " (`" + sources + "`)";

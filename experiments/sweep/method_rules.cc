@@ -26,11 +26,11 @@ std::vector<std::string> SourceNames(SourceMask sources) {
 // Returns the inputs that the teacher may be asked about: sound students also ask about public inputs, rona's only
 // about them. A teacher that was trained privately answers as often as it is asked, and so about mixes of them, too.
 SourceMask ListSources(const MethodTraits& method, const ResolvedTrial& trial) {
-  const bool sound = method.kind == TrialKind::vote_student || trial.spec.reading == Reading::sound;
-  if (!sound || method.kind == TrialKind::query_student) return method.sources;
+  const bool sound = Releases(method.kind, ReleaseKind::votes) || trial.spec.reading == Reading::sound;
+  if (!sound || Releases(method.kind, ReleaseKind::losses)) return method.sources;
   const SourceMask all =
       MakeMask(QuerySource::generator) | MakeMask(QuerySource::public_split) | MakeMask(QuerySource::procedural);
-  return trial.kind == TrialKind::vote_student ? all : all | MakeMask(QuerySource::public_mixes);
+  return Releases(trial.kind, ReleaseKind::votes) ? all : all | MakeMask(QuerySource::public_mixes);
 }
 
 std::string Quoted(const ResolvedTrial& trial) {
@@ -55,7 +55,7 @@ void CheckBatchNorms(const ResolvedTrial& trial, TrialErrors& errors) {
   const KeyValue* named = TeacherValue(*trial.teacher, "network");
   const std::string name = named != nullptr ? std::get<std::string>(*named) : TrialSpec().network;
   const NamedNetwork* network = FindNetwork(name);
-  if (network == nullptr || network->mixes_rows || trial.teacher->kind == TrialKind::ensemble_teacher) return;
+  if (network == nullptr || network->mixes_rows || IsEnsemble(trial.teacher->kind)) return;
   errors.Add({"bn_statistics", "teacher", "method"},
              "bn_statistics compares with the batch norms of the teacher, and \"" + name +
                  "\" has none: set bn_statistics = 0, or name a teacher with batch norms");
@@ -64,7 +64,7 @@ void CheckBatchNorms(const ResolvedTrial& trial, TrialErrors& errors) {
 void CheckDiscriminator(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (spec.source != QuerySource::generator) return;
-  if (FindKind(spec) == TrialKind::raw_student) return;
+  if (TakesRawAnswers(trial.kind)) return;
   if (spec.generator.discriminator == Discriminator::teacher) return CheckBatchNorms(trial, errors);
   if (spec.generator.pretrain_steps > 0)
     errors.Add({"pretrain_steps"},
@@ -81,8 +81,7 @@ void CheckDiscriminator(const ResolvedTrial& trial, TrialErrors& errors) {
 // Checks keys that work with a single teacher only.
 void CheckEnsemble(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
-  if (trial.kind != TrialKind::gradient_student || trial.teacher == nullptr) return;
-  if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
+  if (trial.teacher == nullptr || !IsEnsemble(trial.teacher->kind)) return;
   if (spec.release.normalization == Normalization::frobenius && spec.reading != Reading::printed)
     errors.Add({"normalization"},
                "the gradients of an ensemble's members are bounded row by row but in the reading \"printed\": "
@@ -96,7 +95,8 @@ void CheckEnsemble(const ResolvedTrial& trial, TrialErrors& errors) {
 }
 
 // An example's own label is a class, which nobody computes.
-void CheckOwnLabels(const TrialSpec& spec, TrialErrors& errors) {
+void CheckOwnLabels(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
   if (!TakesOwnLabels(spec)) return;
   if (spec.distill.loss != DistillationLoss::ce_hard)
     errors.Add({"loss", "label"},
@@ -110,21 +110,20 @@ void CheckOwnLabels(const TrialSpec& spec, TrialErrors& errors) {
 }
 
 // A mask over the batch lets one answer change every row: only the norm of the batch bounds that.
-void CheckMask(const TrialSpec& spec, TrialErrors& errors) {
-  if (FindKind(spec) != TrialKind::gradient_student || spec.release.mask_over == MaskOver::row) return;
-  if (spec.release.normalization == Normalization::frobenius) return;
+void CheckMask(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.release.mask_over == MaskOver::row || spec.release.normalization == Normalization::frobenius) return;
   errors.Add({"mask_over", "normalization"},
              "mask_over = \"batch\" lets one answer decide what is kept of others: it needs normalization = "
              "\"frobenius\"",
              {"row"});
 }
 
-void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
-  const TrialKind kind = FindKind(spec);
-  const bool response = kind == TrialKind::response_student;
-  const bool generated_votes = kind == TrialKind::vote_student && spec.source == QuerySource::generator &&
-                               spec.labels.vote_label == VoteLabel::argmax;
-  if (kind != TrialKind::gradient_student && !response && !generated_votes) return;
+void CheckCandidates(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  const bool response = Releases(trial.kind, ReleaseKind::responses);
+  const bool taught = spec.source == QuerySource::generator && spec.labels.vote_label == VoteLabel::argmax;
+  if (Releases(trial.kind, ReleaseKind::votes) && !taught) return;
   const std::int64_t classes = spec.data->classes;
   if (classes > 0 && spec.release.top_k > classes)
     errors.Add({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.release.top_k) + " is more than the " +
@@ -135,7 +134,7 @@ void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
                "\"label\"",
                {"label"});
   if (response && spec.release.response_over == ResponseOver::classes &&
-      (spec.method == "feddpsd" || spec.labels.response_loss == ResponseLoss::likelihood))
+      (HasBranches(spec) || spec.labels.response_loss == ResponseLoss::likelihood))
     errors.Add(
         {"response_over", "response_loss", "method"},
         "response_over = \"classes\" is of equation 5 alone: members of an ensemble answer over their candidates, "
@@ -146,9 +145,8 @@ void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
   if (response && spec.release.threshold >= 1) errors.Add({"threshold"}, "no class has a probability above 1");
 }
 
-void CheckResponses(const TrialSpec& spec, TrialErrors& errors) {
-  const TrialKind kind = FindKind(spec);
-  if (((kinds::kResponse | kinds::kLabel) & MakeMask(kind)) == 0) return;
+void CheckResponses(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
   const bool follows = spec.privacy.epsilon > 0 && spec.privacy.calibrate == Calibrate::noise;
   if (spec.release.epsilon0 == 0 && !follows)
     errors.Add({"epsilon0", "method"},
@@ -157,11 +155,11 @@ void CheckResponses(const TrialSpec& spec, TrialErrors& errors) {
 }
 
 // Calibration checks what the other kinds can claim.
-void CheckClaim(const TrialSpec& spec, TrialErrors& errors) {
+void CheckClaim(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
   if (spec.privacy.claim == ClaimTarget::none) return;
-  const TrialKind kind = FindKind(spec);
-  const bool labels = FindReleaseKind(kind) == ReleaseKind::labels;
-  if (FindTraits(kind).unsolvable == kAddsNoNoise)
+  const bool labels = Releases(trial.kind, ReleaseKind::labels);
+  if (FindTraits(trial.kind).unsolvable == kAddsNoNoise)
     errors.Add({"claim"}, "method \"" + spec.method + "\" adds no noise: it has no finite claim; remove claim",
                {"none"});
   else if (labels && spec.privacy.claim != ClaimTarget::label)
@@ -175,7 +173,7 @@ void CheckClaim(const TrialSpec& spec, TrialErrors& errors) {
 void CheckShards(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (spec.privacy.claim != ClaimTarget::example || trial.teacher == nullptr) return;
-  if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
+  if (!IsEnsemble(trial.teacher->kind)) return;
   const auto say = [&](const std::string& why, const std::string& instead) {
     errors.Add({"claim", "teacher"},
                "claim \"example\" needs shards that no example decides: " + why +
@@ -194,7 +192,7 @@ void CheckShards(const ResolvedTrial& trial, TrialErrors& errors) {
 
 void CheckFederation(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
-  if (spec.method != "feddpsd") {
+  if (!HasBranches(spec)) {
     if (spec.release.branch != Branch::data) errors.Add({"branch"}, "branch is of method \"feddpsd\": remove it");
     if (spec.release.trust != Trust::untrusted) errors.Add({"trust"}, "trust is of method \"feddpsd\": remove it");
   }
@@ -205,14 +203,12 @@ void CheckFederation(const ResolvedTrial& trial, TrialErrors& errors) {
 bool GivesHints(const TeacherDefinition& teacher) {
   if (TeacherValue(teacher, "torchscript") != nullptr) return false;
   const KeyValue* network = TeacherValue(teacher, "network");
-  const bool logistic =
-      network != nullptr ? std::get<std::string>(*network) == "logistic" : teacher.kind == TrialKind::ensemble_teacher;
+  const bool logistic = network != nullptr ? std::get<std::string>(*network) == "logistic" : IsEnsemble(teacher.kind);
   return !logistic;
 }
 
 void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
-  if (FindKind(spec) != TrialKind::query_student) return;
   if (FollowsAlgorithm(spec) && errors.FindOwn("warm_epochs") != nullptr)
     errors.Add({"warm_epochs"}, "the reading \"" + KeyText(spec, "reading") +
                                     "\" of rona begins with its first round: remove warm_epochs");
@@ -239,7 +235,7 @@ bool IsDrawable(const DataSpec& data) {
 void CheckDrawnSize(const TrialSpec& spec, TrialErrors& errors) {
   constexpr double kMaxBytes = 8e9;
   const DataSpec& data = *spec.data;
-  if (FindKind(spec) != TrialKind::vote_student || data.height == 0) return;
+  if (!Releases(FindKind(spec), ReleaseKind::votes) || data.height == 0) return;
   const double bytes = 4.0 * static_cast<double>(spec.steps) * static_cast<double>(spec.batch) *
                        static_cast<double>(data.channels * data.height * data.width);
   if (bytes <= kMaxBytes) return;
@@ -265,8 +261,8 @@ void CheckPublic(const TrialSpec& spec, TrialErrors& errors) {
 }
 
 // Checks that the public pictures can give as many coordinates as are asked for.
-void CheckSpectral(const TrialSpec& spec, TrialErrors& errors) {
-  if (FindKind(spec) != TrialKind::spectral_student) return;
+void CheckSpectral(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
   const DataSpec& data = *spec.data;
   if (spec.labels.neighbours < 1)
     errors.Add({"neighbours"},
@@ -280,11 +276,10 @@ void CheckSpectral(const TrialSpec& spec, TrialErrors& errors) {
 }
 
 // Oriented gradients decide which public pictures are alike, and need a least size.
-void CheckOrientations(const TrialSpec& spec, TrialErrors& errors) {
-  const TrialKind kind = FindKind(spec);
-  const bool nearest = spec.labels.neighbours > 0 && spec.source == QuerySource::public_split &&
-                       (kind == TrialKind::vote_student || kind == TrialKind::labelled_student);
-  if (!nearest && kind != TrialKind::spectral_student) return;
+void CheckOrientations(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  const bool nearest = spec.labels.neighbours > 0 && spec.source == QuerySource::public_split;
+  if (!nearest && !ReleasesEmbedding(trial.kind)) return;
   const DataSpec& data = *spec.data;
   const std::int64_t least = FindMinExtent("hog-linear");
   if (data.examples == 0 || data.height == 0 || std::min(data.height, data.width) >= least) return;
@@ -295,8 +290,8 @@ void CheckOrientations(const TrialSpec& spec, TrialErrors& errors) {
 }
 
 // DP-MERF's features are pairs, and its generator doubles its image twice.
-void CheckEmbedding(const TrialSpec& spec, TrialErrors& errors) {
-  if (FindKind(spec) != TrialKind::merf_student) return;
+void CheckEmbedding(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
   constexpr std::int64_t kMultiple = 4;
   const DataSpec& data = *spec.data;
   if (spec.merf.random_features % 2 != 0)
@@ -311,18 +306,41 @@ void CheckEmbedding(const TrialSpec& spec, TrialErrors& errors) {
 }
 
 // `balance` of public pictures needs labels that neighbours share.
-void CheckBalance(const TrialSpec& spec, TrialErrors& errors) {
+void CheckBalance(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
   if (!spec.distill.balance || spec.source != QuerySource::public_split || spec.labels.neighbours > 0) return;
   errors.Add({"balance", "neighbours"},
              "balance = true of public pictures shares out what their neighbours say, and "
              "neighbours = 0 asks none: set neighbours, or remove balance");
 }
 
-void CheckDevices(const TrialSpec& spec, TrialErrors& errors) {
-  constexpr KindMask kAlone = kinds::kQuery | kinds::kRaw;
-  if (spec.devices > 1 && Holds(kAlone, FindKind(spec)))
-    errors.Add({"devices"}, "method \"" + spec.method + "\" runs on one device: remove devices");
+void CheckDevices(const ResolvedTrial& trial, TrialErrors& errors) {
+  if (trial.spec.devices > 1 && FindTraits(trial.kind).one_device)
+    errors.Add({"devices"}, "method \"" + trial.spec.method + "\" runs on one device: remove devices");
 }
+
+// What is checked of the keys of a trial that reads examples, in this order, and of which kinds.
+struct KeyRule {
+  KindMask kinds;
+  void (*check)(const ResolvedTrial& trial, TrialErrors& errors);
+};
+constexpr KindMask kEvery = ~KindMask{0};
+constexpr KeyRule kKeyRules[] = {
+    {kEvery, CheckClaim},
+    {kEvery, CheckDiscriminator},
+    {kinds::kGradient, CheckEnsemble},
+    {kEvery, CheckOwnLabels},
+    {kinds::kGradient, CheckMask},
+    {kinds::kGradient | kinds::kResponse | kinds::kVotes, CheckCandidates},
+    {kinds::kResponse | kinds::kLabel, CheckResponses},
+    {kEvery, CheckFederation},
+    {kinds::kQuery, CheckRona},
+    {kEvery, CheckBalance},
+    {kinds::kSpectral, CheckSpectral},
+    {kinds::kVotes | kinds::kLabelled | kinds::kSpectral, CheckOrientations},
+    {kinds::kMerf, CheckEmbedding},
+    {kEvery, CheckDevices},
+};
 
 }  // namespace
 
@@ -367,7 +385,7 @@ void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors) {
                    Quoted(trial),
                choices);
   } else if (!Holds(fitting, trial.teacher->kind)) {
-    const bool ensemble = trial.teacher->kind == TrialKind::ensemble_teacher;
+    const bool ensemble = IsEnsemble(trial.teacher->kind);
     const std::string subject = method.readings == 0
                                     ? "method \"" + spec.method + "\""
                                     : "the reading \"" + KeyText(spec, "reading") + "\" of " + spec.method;
@@ -395,7 +413,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
   const SourceMask sources = ListSources(method, trial);
   if ((sources & MakeMask(spec.source)) == 0) {
     const std::vector<std::string> names = SourceNames(sources);
-    const bool votes = trial.kind == TrialKind::vote_student;
+    const bool votes = Releases(trial.kind, ReleaseKind::votes);
     errors.Add({"source", "method"},
                votes ? "an ensemble is asked about generated, procedural or public inputs"
                      : "the teacher of method \"" + spec.method + "\" is asked about " +
@@ -414,24 +432,12 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
     CheckDrawable(spec, errors);
     CheckDrawnSize(spec, errors);
   }
-  if (ShowsPublicPictures(spec.source) && trial.kind != TrialKind::query_student) CheckPublic(spec, errors);
+  if (ShowsPublicPictures(spec.source) && !Releases(trial.kind, ReleaseKind::losses)) CheckPublic(spec, errors);
 }
 
 void CheckMethodKeys(const ResolvedTrial& trial, TrialErrors& errors) {
-  CheckClaim(trial.spec, errors);
-  CheckDiscriminator(trial, errors);
-  CheckEnsemble(trial, errors);
-  CheckOwnLabels(trial.spec, errors);
-  CheckMask(trial.spec, errors);
-  CheckCandidates(trial.spec, errors);
-  CheckResponses(trial.spec, errors);
-  CheckFederation(trial, errors);
-  CheckRona(trial, errors);
-  CheckBalance(trial.spec, errors);
-  CheckSpectral(trial.spec, errors);
-  CheckOrientations(trial.spec, errors);
-  CheckEmbedding(trial.spec, errors);
-  CheckDevices(trial.spec, errors);
+  for (const KeyRule& rule : kKeyRules)
+    if (Holds(rule.kinds, trial.kind)) rule.check(trial, errors);
 }
 
 }  // namespace retort

@@ -63,7 +63,7 @@ void UnknownKey(const TomlEntry& entry, KeyPlace place, const std::string& path,
     message += "; it belongs to a [teacher] definition";
   else if (elsewhere->inherited)
     message += "; teachers take it from [trial]";
-  else if ((elsewhere->kinds & MakeMask(TrialKind::dpsgd_teacher)) != 0)
+  else if ((elsewhere->kinds & kinds::kDpsgdTeacher) != 0)
     message += "; write private = { epsilon = ..., norm_bound = ... }";
   else
     message += "; it belongs to [trial]";
@@ -355,8 +355,9 @@ const TeacherDefinition* SweepDocument::FindTeacher(const std::string& teacher_n
 }
 
 bool SweepDocument::NamesSleep() const {
-  return AnyMethod(
-      *this, [](const Assignment& method) { return method.valid && method.value == KeyValue(std::string("sleep")); });
+  return AnyMethod(*this, [](const Assignment& method) {
+    return method.valid && IsSleeper(FindMethod(std::get<std::string>(method.value))->kind);
+  });
 }
 
 bool SweepDocument::NamesUnknownMethod() const {

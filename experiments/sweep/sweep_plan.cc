@@ -87,7 +87,7 @@ std::string Stem(const TrialSpec& spec) {
 }
 
 std::string Tail(const TrialSpec& spec) {
-  const std::string data = spec.method == "sleep" ? "" : "-" + (spec.data ? spec.data->name : "none");
+  const std::string data = IsSleeper(FindKind(spec)) ? "" : "-" + (spec.data ? spec.data->name : "none");
   return data + "-s" + std::to_string(spec.seed);
 }
 
@@ -185,7 +185,7 @@ constexpr std::size_t kMaxTrials = 1'000'000;
 
 // The seed does not change what a file holds.
 std::uint64_t TeacherSeed(const ResolvedTrial& student) {
-  return student.teacher->kind == TrialKind::loaded_teacher ? 0 : student.spec.seed;
+  return IsLoaded(student.teacher->kind) ? 0 : student.spec.seed;
 }
 
 // Expands one document; use once.
@@ -380,7 +380,7 @@ bool Planner::DigestFile(const TeacherDefinition& teacher, TrialSpec& spec) {
 }
 
 std::optional<TrialId> Planner::TeacherFor(const ResolvedTrial& student) {
-  const bool loaded = student.teacher->kind == TrialKind::loaded_teacher;
+  const bool loaded = IsLoaded(student.teacher->kind);
   const std::uint64_t seed = TeacherSeed(student);
   const TeacherSlot slot{student.teacher, student.data, seed};
   if (const auto found = teachers_.find(slot); found != teachers_.end()) return trials_[found->second].id;
@@ -390,7 +390,7 @@ std::optional<TrialId> Planner::TeacherFor(const ResolvedTrial& student) {
     if (assignment.key->name == "epsilon") epsilon = &assignment;
   const bool checkable = teacher.checkable && CheckTeacher(teacher, *student.teacher, diagnostics_) &&
                          (!loaded || DigestFile(*student.teacher, teacher.spec));
-  if (checkable && teacher.kind == TrialKind::dpsgd_teacher) {
+  if (checkable && IsPrivateTeacher(teacher.kind)) {
     const Assignment* delta = FindStrongest({&document_.trial}, "delta");
     WarnAboutLargeDelta(teacher, delta != nullptr ? delta->where : student.teacher->where, diagnostics_);
   }

@@ -57,7 +57,7 @@ void ReadPrivate(const TomlEntry& entry, const std::string& path, TeacherDefinit
 
 // The file's path made absolute; it decides the kind.
 void ReadFile(const TomlEntry& entry, Assignment& assignment, TeacherDefinition& teacher, ReadContext& context) {
-  if (teacher.kind != TrialKind::dpsgd_teacher) teacher.kind = TrialKind::loaded_teacher;
+  if (!IsPrivateTeacher(teacher.kind)) teacher.kind = TrialKind::loaded_teacher;
   if (!assignment.valid) return;
   const auto absolute = AbsolutePath(entry.value.text, entry.value.where, assignment.path, context);
   assignment.valid = absolute.has_value();
@@ -89,18 +89,18 @@ void CheckFile(const std::string& path, TeacherDefinition& teacher, DiagnosticCo
 void CheckKind(const std::string& path, TeacherDefinition& teacher, DiagnosticCollector& diagnostics) {
   for (const Assignment& assignment : teacher.assignments) {
     const bool members = assignment.key->name == "members";
-    if (assignment.key->type == KeyType::path && teacher.kind == TrialKind::dpsgd_teacher) {
+    if (assignment.key->type == KeyType::path && IsPrivateTeacher(teacher.kind)) {
       diagnostics.AddError(
           assignment.where, path + "." + std::string(assignment.key->name),
           "a loaded teacher is not trained here: remove private or " + std::string(assignment.key->name));
       teacher.valid = false;
       continue;
     }
-    if (members && teacher.kind == TrialKind::dpsgd_teacher) {
+    if (members && IsPrivateTeacher(teacher.kind)) {
       diagnostics.AddError(assignment.where, path + ".members",
                            "a teacher is either private or an ensemble: remove members or private");
       teacher.valid = false;
-    } else if (members && teacher.kind == TrialKind::loaded_teacher) {
+    } else if (members && IsLoaded(teacher.kind)) {
       diagnostics.AddError(assignment.where, path + ".members",
                            "a file holds one teacher: remove members, or train an ensemble here");
       teacher.valid = false;
@@ -143,12 +143,13 @@ void ReadTeachers(const TomlNode& teachers, ReadContext& context) {
       if (assignment.key->type == KeyType::path) ReadFile(item, assignment, teacher, context);
       const bool ensemble =
           assignment.key->name == "members" && assignment.valid && std::get<std::int64_t>(assignment.value) > 1;
-      if (ensemble && teacher.kind == TrialKind::plain_teacher) teacher.kind = TrialKind::ensemble_teacher;
+      const bool trained = !IsPrivateTeacher(teacher.kind) && !IsLoaded(teacher.kind);
+      if (ensemble && trained) teacher.kind = TrialKind::ensemble_teacher;
       teacher.assignments.push_back(std::move(assignment));
     }
     if (!context.partial) {
       CheckKind(path, teacher, context.diagnostics);
-      if (teacher.kind == TrialKind::loaded_teacher) CheckFile(path, teacher, context.diagnostics);
+      if (IsLoaded(teacher.kind)) CheckFile(path, teacher, context.diagnostics);
     }
     context.document.teachers.push_back(std::move(teacher));
   }

@@ -9,12 +9,6 @@
 namespace retort {
 namespace {
 
-std::string_view TeacherMethod(TrialKind kind) {
-  if (kind == TrialKind::ensemble_teacher) return "ensemble";
-  if (kind == TrialKind::loaded_teacher) return "loaded";
-  return kind == TrialKind::dpsgd_teacher ? "dpsgd" : "plain";
-}
-
 bool WritesFullBatch(const TeacherDefinition& teacher) {
   return std::any_of(teacher.assignments.begin(), teacher.assignments.end(), [](const Assignment& assignment) {
     return assignment.valid && assignment.key->name == "batch" && assignment.value == KeyValue(std::int64_t{0});
@@ -91,7 +85,7 @@ void TrialResolver::Select(const Layers& layers, ResolvedTrial& trial) const {
   if (!asks || TakesOwnLabels(spec)) trial.teacher = nullptr;
   if (method.readings == 0) spec.reading = asks ? Reading::sound : Reading::working;
   if (trial.data == nullptr && document_.data.size() == 1) trial.data = &document_.data.front();
-  if (spec.method == "sleep") trial.data = nullptr;
+  if (IsSleeper(method.kind)) trial.data = nullptr;
   if (trial.data != nullptr) {
     spec.data = trial.data->data;
     if (!trial.data->valid || !trial.data->readable) trial.checkable = false;
@@ -100,7 +94,7 @@ void TrialResolver::Select(const Layers& layers, ResolvedTrial& trial) const {
     spec.teacher = trial.teacher->name;
     if (!trial.teacher->valid) trial.checkable = false;
   }
-  const bool ensemble = trial.teacher != nullptr && trial.teacher->kind == TrialKind::ensemble_teacher;
+  const bool ensemble = trial.teacher != nullptr && IsEnsemble(trial.teacher->kind);
   TrialSpec asked = spec;
   asked.queries = ensemble ? 1 : 0;
   trial.kind = FindKind(asked);
@@ -177,8 +171,7 @@ ResolvedTrial TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, co
   trial.checkable = teacher.valid && data.valid && data.readable;
   TrialSpec& spec = trial.spec;
   spec.role = Role::teacher;
-  spec.method = TeacherMethod(teacher.kind);
-  if (teacher.kind == TrialKind::dpsgd_teacher && WritesFullBatch(teacher)) spec.method = "dp-gd";
+  spec.method = ChooseTeacherMethod(teacher.kind, IsPrivateTeacher(teacher.kind) && WritesFullBatch(teacher)).name;
   spec.teacher = teacher.name;
   spec.data = data.data;
   spec.seed = seed;

@@ -14,7 +14,7 @@ namespace {
 
 // A teacher that is loaded from a file has no claim that depends on its training.
 void CheckLoadedClaim(const ResolvedTrial& trial, TrialErrors& errors) {
-  const bool loaded = trial.teacher != nullptr && trial.teacher->kind == TrialKind::loaded_teacher;
+  const bool loaded = trial.teacher != nullptr && IsLoaded(trial.teacher->kind);
   if (!loaded || trial.spec.privacy.claim != ClaimTarget::example) return;
   errors.Add({"claim", "teacher"},
              "claim \"example\" rests on how the teacher was trained, which nobody recorded for \"" +
@@ -77,11 +77,12 @@ constexpr const char* kNoFullBatch =
     "private = {...}";
 
 void CheckFullBatch(const ResolvedTrial& trial, TrialErrors& errors) {
-  if (trial.spec.method == "dp-gd") {
+  if (TakesFullBatches(trial.spec)) {
     if (!trial.full_batch)
       errors.Add({"batch", "method"},
-                 "method \"dp-gd\" takes every private example in every step: set batch = \"full\", or method = "
-                 "\"dpsgd\", which samples a batch",
+                 "method \"" + trial.spec.method +
+                     "\" takes every private example in every step: set batch = \"full\", or method = "
+                     "\"dpsgd\", which samples a batch",
                  {"full"});
   } else if (trial.full_batch) {
     errors.Add({"batch", "method"}, kNoFullBatch, {"dp-gd"});
@@ -110,9 +111,10 @@ void CheckQueryCount(const TrialSpec& spec, bool solved, TrialErrors& errors) {
 }
 
 void CheckQueries(const ResolvedTrial& trial, TrialErrors& errors) {
-  const bool rona = trial.kind == TrialKind::query_student;
-  const bool ensemble = trial.teacher != nullptr && trial.teacher->kind == TrialKind::ensemble_teacher;
-  if ((trial.kind == TrialKind::vote_student || (rona && ensemble)) && trial.spec.queries < 1) {
+  const bool rona = Releases(trial.kind, ReleaseKind::losses);
+  const bool votes = Releases(trial.kind, ReleaseKind::votes);
+  const bool ensemble = trial.teacher != nullptr && IsEnsemble(trial.teacher->kind);
+  if ((votes || (rona && ensemble)) && trial.spec.queries < 1) {
     errors.Add({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
   const bool fitted = (MakeMask(trial.kind) & (kinds::kVotes | kinds::kLabelled | kinds::kSpectral)) != 0;
@@ -123,8 +125,7 @@ void CheckQueries(const ResolvedTrial& trial, TrialErrors& errors) {
     errors.Add({"queries"},
                "queries are votes of an ensemble (members > 1), which \"" + trial.spec.teacher + "\" is not",
                ListTeachers(errors.document(), kinds::kEnsemble));
-  if (errors.FindOwn("queries") != nullptr && trial.kind != TrialKind::vote_student && !rona &&
-      trial.teacher != nullptr) {
+  if (errors.FindOwn("queries") != nullptr && !votes && !rona && trial.teacher != nullptr) {
     errors.Add({"queries"}, "queries needs reading \"sound\" and a teacher that is an ensemble (members > 1)",
                ListTeachers(errors.document(), kinds::kEnsemble));
   }
@@ -132,7 +133,7 @@ void CheckQueries(const ResolvedTrial& trial, TrialErrors& errors) {
 
 // Checks what goes with a threshold on votes: first classes alone leave, of public queries that are known beforehand.
 void CheckThreshold(const TrialSpec& spec, TrialErrors& errors) {
-  if (FindKind(spec) != TrialKind::vote_student) return;
+  if (!Releases(FindKind(spec), ReleaseKind::votes)) return;
   if (spec.release.threshold_noise == 0) {
     if (spec.release.vote_threshold > 0 || spec.release.answers > 0 || spec.release.vote_cost > 0)
       errors.Add(
@@ -178,7 +179,7 @@ void CheckPrivacy(const ResolvedTrial& trial, TrialErrors& errors) {
     errors.Add({"calibrate"}, "calibrate needs an epsilon above 0 to solve for", {"epsilon"});
   }
   const bool noise_follows = asked && spec.privacy.calibrate == Calibrate::noise;
-  const bool multiplies = trial.kind == TrialKind::dpsgd_student || ReleasesEmbedding(trial.kind);
+  const bool multiplies = TrainsByDpSgd(trial.kind) || ReleasesEmbedding(trial.kind);
   if (multiplies && spec.release.noise_multiplier == 0 && !noise_follows) {
     errors.Add({"noise_multiplier", "calibrate", "method"},
                "method \"" + spec.method +
@@ -239,7 +240,7 @@ bool CheckStudent(const ResolvedTrial& trial, const Layers& layers, const SweepD
   TrialErrors errors(layers, document, diagnostics);
   const TrialSpec& spec = trial.spec;
   if (DeadlineIsTooShort(spec)) errors.Add({"deadline"}, kShortDeadline);
-  if (trial.kind == TrialKind::sleeper) {
+  if (IsSleeper(trial.kind)) {
     CheckSleep(spec, errors);
     return errors.good();
   }
@@ -265,11 +266,11 @@ bool CheckStudent(const ResolvedTrial& trial, const Layers& layers, const SweepD
   CheckSource(trial, errors);
   CheckQueries(trial, errors);
   if (errors.good()) CheckMethodKeys(trial, errors);
-  if (trial.kind == TrialKind::vote_student && spec.privacy.calibrate != Calibrate::steps)
+  if (Releases(trial.kind, ReleaseKind::votes) && spec.privacy.calibrate != Calibrate::steps)
     CheckQueryCount(spec, false, errors);
   CheckFullBatch(trial, errors);
   const std::int64_t examples = spec.data->PrivateExamples();
-  if (trial.kind == TrialKind::dpsgd_student && spec.batch > examples && !trial.full_batch) {
+  if (TrainsByDpSgd(trial.kind) && spec.batch > examples && !trial.full_batch) {
     errors.Add({"batch"}, "batch = " + std::to_string(spec.batch) + " is more than the " + std::to_string(examples) +
                               " private examples of data." + spec.data->name);
   }
@@ -281,7 +282,7 @@ bool CheckStudent(const ResolvedTrial& trial, const Layers& layers, const SweepD
 bool CheckSolved(const ResolvedTrial& trial, const Layers& layers, const SweepDocument& document,
                  DiagnosticCollector& diagnostics) {
   TrialErrors errors(layers, document, diagnostics);
-  if (trial.kind == TrialKind::vote_student && trial.spec.privacy.calibrate == Calibrate::steps)
+  if (Releases(trial.kind, ReleaseKind::votes) && trial.spec.privacy.calibrate == Calibrate::steps)
     CheckQueryCount(trial.spec, true, errors);
   return errors.good();
 }
@@ -350,12 +351,12 @@ bool CheckTeacher(const ResolvedTrial& trial, const TeacherDefinition& teacher, 
   if (const std::string alike = CopiesAlike(trial); !alike.empty())
     say("augment_multiplicity", alike, {"augment", "shift"});
   if (const std::string idle = NothingToActivate(spec); !idle.empty()) say("activation", idle, {});
-  if (trial.kind == TrialKind::dpsgd_teacher && !trial.full_batch) fits("batch", spec.batch);
-  if (trial.kind != TrialKind::dpsgd_teacher && trial.full_batch) say("batch", kNoFullBatch, {});
+  const bool dpsgd = TrainsByDpSgd(trial.kind);
+  if (dpsgd && !trial.full_batch) fits("batch", spec.batch);
+  if (!dpsgd && trial.full_batch) say("batch", kNoFullBatch, {});
   const TrialSpec fresh;
   const bool takes_steps = spec.shards.ridge == 0;
-  const bool chooses =
-      takes_steps && (trial.kind == TrialKind::plain_teacher || trial.kind == TrialKind::ensemble_teacher);
+  const bool chooses = takes_steps && !dpsgd && !IsLoaded(trial.kind);
   if (chooses && spec.optimization.optimizer == Optimizer::adam &&
       spec.optimization.momentum != fresh.optimization.momentum)
     say("momentum", "momentum is of sgd: set optimizer = \"sgd\", or remove momentum", {});
@@ -368,7 +369,7 @@ bool CheckTeacher(const ResolvedTrial& trial, const TeacherDefinition& teacher, 
     say("trained_on", "data." + spec.data->name + ".split has no public examples to train on", {"private", "all"});
   if (StopsByPrivateLoss(trial)) say("stop_metric", kNoPrivateLoss, {"test.accuracy"});
   if (DeadlineIsTooShort(spec)) say("deadline", kShortDeadline, {});
-  if (trial.kind == TrialKind::ensemble_teacher) {
+  if (IsEnsemble(trial.kind)) {
     fits("members", spec.members);
     if (spec.shards.partition == Partition::dirichlet && spec.members <= examples &&
         spec.members > examples / kMinDirichletExamples)

@@ -27,7 +27,7 @@ Result<std::string> LogPath(const cluster::Start& start, WorldRank rank, int slo
 
 bool IsSleep(const cluster::Start& start) {
   const Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
-  return spec.ok() && FindKind(*spec) == TrialKind::sleeper;
+  return spec.ok() && IsSleeper(FindKind(*spec));
 }
 
 // What was written to the log from `begin` on, at most the last kLastOutputBytes, on one line.

@@ -57,11 +57,60 @@ CostEstimate SleepEstimate(const TrialSpec& spec) {
   return estimate;
 }
 
-// Trials whose phases differ too much to be measured in steps: their shape holds what the phases consist of.
-bool TakesOneWork(TrialKind kind) {
-  return kind == TrialKind::query_student || kind == TrialKind::merf_student || kind == TrialKind::label_student ||
-         kind == TrialKind::federated_student;
+double CountSteps(const TrialSpec& spec) { return static_cast<double>(spec.steps); }
+
+double CountEpochSteps(const TrialSpec& spec) {
+  if (!spec.data) return CountSteps(spec);
+  const auto examples = static_cast<double>(spec.data->PrivateExamples());
+  // Members that are fitted in one step see each example once.
+  if (spec.shards.ridge > 0) return examples;
+  const double rows = examples / static_cast<double>(std::max<std::int64_t>(spec.members, 1));
+  const double batch = static_cast<double>(std::max<std::int64_t>(spec.batch, 1));
+  return static_cast<double>(spec.epochs) * std::ceil(std::floor(rows) / batch);
 }
+
+double CountTestExamples(const TrialSpec& spec) {
+  return spec.data ? static_cast<double>(spec.data->split.test.size()) : CountSteps(spec);
+}
+
+double CountOnce(const TrialSpec&) { return 1; }
+
+std::string AddNothing(const TrialSpec&) { return ""; }
+
+std::string NamePhases(const TrialSpec& spec) {
+  return fmt::format("/once:{}*{}:{}:{}:{}:{}:{}:{}:{}:{}", spec.epochs, spec.rounds, spec.rona.hint_epochs,
+                     spec.rona.distill_epochs, spec.rona.self_epochs, spec.rona.query_fraction, spec.shards.clients,
+                     spec.steps, spec.merf.synthetic, spec.staged.stages);
+}
+
+std::string NameFit(const TrialSpec& spec) {
+  return fmt::format("/spectral:{}:{}", spec.labels.label_steps, spec.labels.eigenvectors);
+}
+
+std::string NameVotes(const TrialSpec& spec) {
+  return fmt::format("/votes:{}:{}:{}", spec.queries, spec.labels.label_steps, spec.steps);
+}
+
+// What each shape's units of work are, and what a unit's cost depends on besides what it does for all trials; in the
+// order of the enumeration. A trial that is one unit of work names there all that it consists of.
+struct ShapeRow {
+  CostShape shape;
+  double (*count_units)(const TrialSpec&);
+  std::string (*name_rest)(const TrialSpec&);
+};
+constexpr std::array kShapes = {
+    ShapeRow{CostShape::steps, CountSteps, AddNothing},
+    ShapeRow{CostShape::epochs, CountEpochSteps, AddNothing},
+    ShapeRow{CostShape::pool, CountPoolSteps, AddNothing},
+    ShapeRow{CostShape::evaluation, CountTestExamples, AddNothing},
+    ShapeRow{CostShape::phases, CountOnce, NamePhases},
+    ShapeRow{CostShape::fit, CountOnce, NameFit},
+    ShapeRow{CostShape::votes, CountOnce, NameVotes},
+};
+constexpr const ShapeRow& FindShape(TrialKind kind) { return kShapes[static_cast<std::size_t>(FindTraits(kind).cost)]; }
+static_assert(std::all_of(kKindTraits.begin(), kKindTraits.end(), [](const KindTraits& kind) {
+  return static_cast<std::size_t>(kind.cost) < kShapes.size() && FindShape(kind.kind).shape == kind.cost;
+}));
 
 }  // namespace
 
@@ -83,35 +132,12 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
     if (teacher != nullptr)
       shape += fmt::format("/of:{}:{}x{}", static_cast<int>(FindKind(*teacher)), teacher->network, teacher->members);
   }
-  if (TakesOneWork(kind))
-    shape += fmt::format("/once:{}*{}:{}:{}:{}:{}:{}:{}:{}:{}", spec.epochs, spec.rounds, spec.rona.hint_epochs,
-                         spec.rona.distill_epochs, spec.rona.self_epochs, spec.rona.query_fraction, spec.shards.clients,
-                         spec.steps, spec.merf.synthetic, spec.staged.stages);
-  if (kind == TrialKind::spectral_student)
-    shape += fmt::format("/spectral:{}:{}", spec.labels.label_steps, spec.labels.eigenvectors);
-  if (kind == TrialKind::vote_student)
-    shape += fmt::format("/votes:{}:{}:{}", spec.queries, spec.labels.label_steps, spec.steps);
+  shape += FindShape(kind).name_rest(spec);
   if (spec.execution.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
   return shape;
 }
 
-double CountWorkUnits(const TrialSpec& spec) {
-  const TrialKind kind = FindKind(spec);
-  if (kind == TrialKind::vote_student || kind == TrialKind::spectral_student || TakesOneWork(kind)) return 1;
-  // A loaded teacher only evaluates the test split.
-  if (kind == TrialKind::loaded_teacher && spec.data)
-    return std::max(static_cast<double>(spec.data->split.test.size()), 1.0);
-  // Members that are fitted in one step see each example once.
-  if (spec.shards.ridge > 0 && spec.data) return std::max(static_cast<double>(spec.data->PrivateExamples()), 1.0);
-  double work = kind == TrialKind::raw_student ? CountPoolSteps(spec) : static_cast<double>(spec.steps);
-  if ((kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) && spec.data) {
-    const double rows = static_cast<double>(spec.data->PrivateExamples()) /
-                        static_cast<double>(std::max<std::int64_t>(spec.members, 1));
-    const double batch = static_cast<double>(std::max<std::int64_t>(spec.batch, 1));
-    work = static_cast<double>(spec.epochs) * std::ceil(std::floor(rows) / batch);
-  }
-  return std::max(work, 1.0);
-}
+double CountWorkUnits(const TrialSpec& spec) { return std::max(FindShape(FindKind(spec)).count_units(spec), 1.0); }
 
 std::optional<CostSample> MakeSample(const TrialSpec& spec, const std::vector<std::pair<std::string, double>>& timings,
                                      double total_steps) {
@@ -157,7 +183,7 @@ void CostModel::Merge(const CostModel& other) {
 }
 
 std::optional<CostEstimate> CostModel::For(const TrialSpec& spec, const TrialSpec* teacher) const {
-  if (FindKind(spec) == TrialKind::sleeper) return SleepEstimate(spec);
+  if (IsSleeper(FindKind(spec))) return SleepEstimate(spec);
   const std::string shape = ComputeCostShape(spec, teacher);
   auto found = samples_.find(shape);
   if (found == samples_.end() && shape.ends_with(kSharing))

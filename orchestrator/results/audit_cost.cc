@@ -6,9 +6,8 @@ namespace retort::orchestrator {
 
 bool HasShadows(const TrialSpec& spec, const TrialSpec* teacher) {
   const TrialKind kind = FindKind(spec);
-  if (kind == TrialKind::ensemble_teacher || kind == TrialKind::loaded_teacher || kind == TrialKind::sleeper)
-    return false;
-  return teacher == nullptr || FindKind(*teacher) != TrialKind::loaded_teacher;
+  if (IsEnsemble(kind) || IsLoaded(kind) || IsSleeper(kind)) return false;
+  return teacher == nullptr || !IsLoaded(FindKind(*teacher));
 }
 
 AuditCost EstimateShadows(const CostModel& costs, const std::vector<ShadowedTrial>& trials, std::int64_t shadows) {

@@ -54,15 +54,16 @@ void ChoosePopulation(const AuditedTrial& trial, const std::vector<std::int64_t>
 }  // namespace
 
 std::vector<std::int64_t> ListQueriedPlaces(const TrialSpec& spec, std::int64_t examples) {
-  if (FindKind(spec) != TrialKind::gradient_student || spec.source != QuerySource::private_split) return {};
-  Marks asked(static_cast<std::size_t>(examples));
+  const bool asked = Releases(FindKind(spec), ReleaseKind::gradients) && spec.source == QuerySource::private_split;
+  if (!asked) return {};
+  Marks chosen(static_cast<std::size_t>(examples));
   for (std::int64_t step = 0; step < spec.steps; ++step) {
     const at::Tensor rows = ChoosePrivateRows(spec, examples, step).cpu().contiguous();
     const auto* row = rows.const_data_ptr<std::int64_t>();
-    Mark({row, row + rows.numel()}, asked);
+    Mark({row, row + rows.numel()}, chosen);
   }
-  asked.flip();
-  return Unmarked(asked);
+  chosen.flip();
+  return Unmarked(chosen);
 }
 
 AttackedExamples ChooseAttacked(const AuditedTrial& trial) {

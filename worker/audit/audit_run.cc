@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,13 @@ Result<AuditFinding> AuditEmbedding(const StepAuditSettings& settings) {
   return AuditEmbeddingStep(make, scaled, settings);
 }
 
+std::string WhyNoStep(TrialKind kind) {
+  if (IsPostProcessing(kind)) return "it draws no noise of its own; audit its teacher's DP-SGD steps";
+  if (IsLoaded(kind)) return "it is not trained here and releases nothing by itself";
+  if (IsTeacher(kind)) return "it is trained without noise and releases nothing by itself";
+  return "this build has no worst neighbours for its release";
+}
+
 Result<AuditFinding> AuditOwnStep(const AuditedTrial& trial) {
   const TrialSpec& spec = trial.inputs.spec;
   const std::int64_t classes = trial.inputs.data.classes;
@@ -44,36 +52,29 @@ Result<AuditFinding> AuditOwnStep(const AuditedTrial& trial) {
                              trial.order.confidence};
   const bool shared =
       FindNoiseForm(spec.reading) == NoiseForm::shared || spec.release.normalization == Normalization::frobenius;
-  switch (FindKind(spec)) {
-    case TrialKind::dpsgd_teacher:
-    case TrialKind::dpsgd_student:
+  const TrialKind kind = FindKind(spec);
+  switch (FindReleaseKind(kind)) {
+    case ReleaseKind::steps:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;
       return AuditDpSgdStep(ScaledDpSgdStep(spec, kSharedMu), spec.release.norm_bound, settings);
-    case TrialKind::merf_student:
-    case TrialKind::spectral_student:
+    case ReleaseKind::embedding:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;
       return AuditEmbedding(settings);
-    case TrialKind::gradient_student:
-    case TrialKind::vote_student: {
+    case ReleaseKind::gradients:
+    case ReleaseKind::votes: {
       if (shared && trial.order.samples == 0) settings.samples = kSharedSamples;
       const ScaledStep step = ScaleStep(spec, classes, shared ? kSharedMu : kMu);
       return AuditReleaseStep(MakeMechanismMaker(step, classes), step.pair, settings);
     }
-    case TrialKind::response_student:
+    case ReleaseKind::responses:
       return AuditResponseStep(spec, classes, settings);
-    case TrialKind::distilled_student:
-    case TrialKind::labelled_student:
-      return SkippedFinding(AuditKind::release_step, trial,
-                            "it draws no noise of its own; audit its teacher's DP-SGD steps");
-    case TrialKind::loaded_teacher:
-      return SkippedFinding(AuditKind::release_step, trial, "it is not trained here and releases nothing by itself");
-    case TrialKind::plain_teacher:
-    case TrialKind::ensemble_teacher:
-      return SkippedFinding(AuditKind::release_step, trial,
-                            "it is trained without noise and releases nothing by itself");
-    default:
-      return SkippedFinding(AuditKind::release_step, trial, "this build has no worst neighbours for its release");
+    case ReleaseKind::none:
+    case ReleaseKind::raw_answers:
+    case ReleaseKind::losses:
+    case ReleaseKind::labels:
+      break;
   }
+  return SkippedFinding(AuditKind::release_step, trial, WhyNoStep(kind));
 }
 
 Result<AuditFinding> AuditReleases(const AuditedTrial& trial, const AuditProgress& progress) {

@@ -68,9 +68,9 @@ privacy::AuditFinding SkippedFinding(privacy::AuditKind kind, const AuditedTrial
 
 std::string WhyNoFinalNetwork(const AuditedTrial& trial) {
   const TrialKind kind = FindKind(trial.inputs.spec);
-  if (kind == TrialKind::ensemble_teacher) return "an ensemble is never released; audit the students that it teaches";
+  if (IsEnsemble(kind)) return "an ensemble is never released; audit the students that it teaches";
   if (trial.inputs.spec.network == kTorchScript) return "a TorchScript module is audited through its students";
-  if (kind == TrialKind::sleeper) return "the trial trains nothing";
+  if (IsSleeper(kind)) return "the trial trains nothing";
   if (trial.parameters.empty()) return "attempt.h5 holds no parameters";
   const Dataset& data = trial.inputs.data;
   if (data.train.size() == 0 || data.test.size() == 0) return "the attack needs private and test examples";

@@ -46,7 +46,7 @@ TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples, std::in
   spec.method = "plain";
   spec.data = trial.data;
   spec.seed = trial.seed;
-  ApplyPreset(spec, TrialKind::plain_teacher);
+  ApplyPreset(spec, FindKind(spec));
   spec.network = trial.network;
   spec.activation = trial.activation;
   spec.threads = trial.threads;

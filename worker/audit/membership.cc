@@ -203,8 +203,7 @@ std::optional<double> ComputeProvenOfOneRun(TrialSpec spec, double delta) {
 }
 
 std::string WhyNoCanaries(const AuditedTrial& trial) {
-  const TrialKind kind = FindKind(trial.inputs.spec);
-  if (kind != TrialKind::dpsgd_teacher && kind != TrialKind::dpsgd_student)
+  if (!TrainsByDpSgd(FindKind(trial.inputs.spec)))
     return "canaries are for trials that DP-SGD trains on the private examples";
   if (trial.inputs.data.train.size() < 2 * kShareOfExamples || trial.inputs.data.classes < 2)
     return "there are too few private examples to plant canaries among";

@@ -78,7 +78,7 @@ Result<Outcome> TrainWhole(const TrialSpec& trial, const TeacherArtifact* teache
 
 bool CanRetrain(const TrialSpec& spec) {
   const TrialKind kind = FindKind(spec);
-  return kind == TrialKind::plain_teacher || kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student;
+  return TrainsByDpSgd(kind) || (IsTeacher(kind) && !IsEnsemble(kind) && !IsLoaded(kind));
 }
 
 Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& data, storage::Env& env,
@@ -90,11 +90,10 @@ Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& 
 
 std::string WhyNoShadows(const AuditedTrial& trial) {
   const std::optional<TeacherArtifact>& teacher = trial.inputs.teacher;
-  if (FindKind(trial.inputs.spec) == TrialKind::loaded_teacher)
-    return "the network is a file, and nobody here can train its like";
+  if (IsLoaded(FindKind(trial.inputs.spec))) return "the network is a file, and nobody here can train its like";
   if (!teacher && trial.inputs.spec.parent)
     return "a shadow is a teacher and a student, and what its teacher's trial left is not there";
-  if (teacher && FindKind(teacher->spec) == TrialKind::loaded_teacher)
+  if (teacher && IsLoaded(FindKind(teacher->spec)))
     return "a shadow is a teacher and a student, and its teacher is a file: nobody here can train its like";
   return "";
 }

@@ -69,7 +69,7 @@ NeighbourPair MakeTurnedMemberPair(std::int64_t rows, std::int64_t classes, cons
 ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   ScaledStep step{spec, 1, {}};
   step.spec.noise = NoiseMode::secure;
-  if (FindKind(spec) == TrialKind::vote_student) {
+  if (Releases(FindKind(spec), ReleaseKind::votes)) {
     step.members = kVoters;
     step.spec.release.vote_noise = std::sqrt(2.0 * kQueries) / mu;
     // Behind a threshold the first class of the noisy counts leaves; they themselves tell more.
@@ -78,7 +78,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
     step.pair.grain = spec.release.grain;
     return step;
   }
-  if (spec.method == "dpdfd-ensemble" || spec.method == "feddpsd") {
+  if (AsksEnsemble(spec)) {
     step.members = kVoters;
     step.spec.batch = kRows;
     step.spec.release.sigma = 2 / mu;
@@ -95,7 +95,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   const auto batch = static_cast<double>(rows);
   double at_one = 2 * (form == NoiseForm::by_row_over_batch ? batch : 1);
   if (shared) at_one *= frobenius ? std::sqrt(batch) : batch;
-  if (shared && spec.method.starts_with("dpsd-")) at_one /= std::sqrt(batch);  // a draw for every row
+  if (shared && AddsUpRowNoise(spec)) at_one /= std::sqrt(batch);  // a draw for every row
   step.spec.release.sigma = at_one / mu;
   return step;
 }

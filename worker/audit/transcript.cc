@@ -22,7 +22,7 @@ constexpr std::int64_t kMinReplays = 500, kMaxReplays = 50'000;
 
 std::string WhyNoTranscript(const AuditedTrial& trial) {
   const TrialSpec& spec = trial.inputs.spec;
-  if (FindKind(spec) != TrialKind::vote_student) return "a transcript audit is for students of a vote ensemble";
+  if (!Releases(FindKind(spec), ReleaseKind::votes)) return "a transcript audit is for students of a vote ensemble";
   if (spec.source == QuerySource::procedural)
     return "drawn queries are not read again, and no transcript of their answers is kept after the trial";
   if (spec.source != QuerySource::public_split)

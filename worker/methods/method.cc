@@ -50,39 +50,41 @@ namespace {
 
 using Maker = Result<std::unique_ptr<Method>> (*)(const MethodInputs& inputs);
 
-struct TeacherMethod {
-  std::string_view method;
-  Maker make;
-};
-
-constexpr std::array<TeacherMethod, 5> kTeachers = {{{"plain", MakePlainTeacher},
-                                                     {"ensemble", MakeEnsembleTeacher},
-                                                     {"dpsgd", MakeDpSgd},
-                                                     {"dp-gd", MakeDpSgd},
-                                                     {"loaded", MakeLoadedTeacher}}};
-
-struct StudentRow {
+// What makes the trials of each kind, in the order of the enumeration. Null: nothing here (worker/sleep).
+struct KindMaker {
   TrialKind kind;
   Maker make;
 };
+constexpr std::array kMakers = {
+    KindMaker{TrialKind::plain_teacher, MakePlainTeacher},
+    KindMaker{TrialKind::ensemble_teacher, MakeEnsembleTeacher},
+    KindMaker{TrialKind::dpsgd_teacher, MakeDpSgd},
+    KindMaker{TrialKind::gradient_student, MakeDataFreeDistillation},
+    KindMaker{TrialKind::distilled_student, MakeDataFreeDistillation},
+    KindMaker{TrialKind::vote_student, MakeVoteDistillation},
+    KindMaker{TrialKind::dpsgd_student, MakeDpSgd},
+    KindMaker{TrialKind::sleeper, nullptr},
+    KindMaker{TrialKind::loaded_teacher, MakeLoadedTeacher},
+    KindMaker{TrialKind::response_student, MakeResponseDistillation},
+    KindMaker{TrialKind::query_student, MakeRona},
+    KindMaker{TrialKind::raw_student, MakeDenseDistillation},
+    KindMaker{TrialKind::merf_student, MakeMeanEmbedding},
+    KindMaker{TrialKind::label_student, MakeLabelTraining},
+    KindMaker{TrialKind::federated_student, MakeFederatedAveraging},
+    KindMaker{TrialKind::labelled_student, MakePublicDistillation},
+    KindMaker{TrialKind::spectral_student, MakeSpectralLabels},
+};
+static_assert(std::equal(kMakers.begin(), kMakers.end(), kKindTraits.begin(), kKindTraits.end(),
+                         [](const KindMaker& maker, const KindTraits& kind) {
+                           return maker.kind == kind.kind && (maker.make == nullptr) == kind.sleeps;
+                         }));
 
-constexpr std::array<StudentRow, 12> kStudents = {{{TrialKind::dpsgd_student, MakeDpSgd},
-                                                   {TrialKind::gradient_student, MakeDataFreeDistillation},
-                                                   {TrialKind::distilled_student, MakeDataFreeDistillation},
-                                                   {TrialKind::query_student, MakeRona},
-                                                   {TrialKind::response_student, MakeResponseDistillation},
-                                                   {TrialKind::vote_student, MakeVoteDistillation},
-                                                   {TrialKind::labelled_student, MakePublicDistillation},
-                                                   {TrialKind::raw_student, MakeDenseDistillation},
-                                                   {TrialKind::merf_student, MakeMeanEmbedding},
-                                                   {TrialKind::spectral_student, MakeSpectralLabels},
-                                                   {TrialKind::label_student, MakeLabelTraining},
-                                                   {TrialKind::federated_student, MakeFederatedAveraging}}};
-
-Result<std::unique_ptr<Method>> MakeTeacher(const MethodInputs& inputs) {
-  for (const TeacherMethod& teacher : kTeachers)
-    if (inputs.spec.method == teacher.method) return teacher.make(inputs);
-  return UsageError("There is no teacher method '" + inputs.spec.method + "'. Known: plain, ensemble, dpsgd, loaded.");
+// Error: usage, where no teacher is called so.
+Status CheckTeacherMethod(const std::string& method) {
+  if (FindTeacherMethod(method) != nullptr) return {};
+  std::string known;
+  for (const TeacherMethod& teacher : kTeacherMethods) known += (known.empty() ? "" : ", ") + std::string(teacher.name);
+  return UsageError("There is no teacher method '" + method + "'. Known: " + known + ".");
 }
 
 // Error: usage, where the method's rule does not allow the trial's teacher.
@@ -111,12 +113,11 @@ Result<std::unique_ptr<Network>> DrawNetwork(const MethodInputs& inputs) {
 }
 
 Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
-  if (inputs.spec.role == Role::teacher) return MakeTeacher(inputs);
-  RETORT_RETURN_IF_ERROR(CheckTeacher(inputs));
-  const TrialKind kind = FindKind(inputs.spec);
-  for (const StudentRow& student : kStudents)
-    if (student.kind == kind) return student.make(inputs);
-  return UsageError("The method " + inputs.spec.method + " is not built into this worker.");
+  const TrialSpec& spec = inputs.spec;
+  RETORT_RETURN_IF_ERROR(spec.role == Role::teacher ? CheckTeacherMethod(spec.method) : CheckTeacher(inputs));
+  const Maker make = kMakers[static_cast<std::size_t>(FindKind(spec))].make;
+  if (make == nullptr) return UsageError("The method " + spec.method + " is not built into this worker.");
+  return make(inputs);
 }
 
 }  // namespace retort::worker

@@ -242,7 +242,7 @@ class VoteDistillation final : public Method {
 
 Status CheckQueries(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  if (FindKind(spec) != TrialKind::vote_student)
+  if (!Releases(FindKind(spec), ReleaseKind::votes))
     return UsageError("Method \"" + spec.method + "\" takes noisy votes in the reading \"sound\" alone.");
   if (spec.source == QuerySource::private_split) {
     return UsageError("Votes on the private split would let its images leave: name another source.");
@@ -283,12 +283,6 @@ Result<std::unique_ptr<const Dataset>> LoadAskedData(const MethodInputs& inputs)
 
 // Share of the members taken to be right, where a method must say before it has seen a histogram.
 constexpr double kMemberAccuracy = 0.6;
-
-// The sound reading of a method of randomised responses.
-bool AnswersOverCandidates(const TrialSpec& spec) {
-  const MethodTraits* method = FindMethod(spec.method);
-  return (method != nullptr && method->kind == TrialKind::response_student) || spec.release.branch == Branch::label;
-}
 
 // Asked in each step while queries are left; the last step may ask fewer.
 std::int64_t CountRowsPerStep(const TrialSpec& spec) {
@@ -366,7 +360,7 @@ class VoteGeneration final : public StudentMethod {
   at::Tensor ComputeTargets(const at::Tensor& images, const at::Tensor& released) const {
     if (spec_.labels.vote_label == VoteLabel::argmax) {
       const at::NoGradGuard no_grad;
-      return PickMostVoted(released, AnswersOverCandidates(spec_)
+      return PickMostVoted(released, TakesResponses(spec_)
                                          ? ChooseCandidates(spec_, learner_.network().Forward(images).logits)
                                          : at::Tensor());
     }
@@ -402,7 +396,7 @@ class VoteGeneration final : public StudentMethod {
 
 Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  if (FindKind(spec) != TrialKind::vote_student)
+  if (!Releases(FindKind(spec), ReleaseKind::votes))
     return UsageError("Method \"" + spec.method + "\" takes noisy votes in the reading \"sound\" alone.");
   if (spec.queries < 1) return UsageError("Votes need queries >= 1.");
   if ((spec.queries + spec.steps - 1) / spec.steps > spec.batch)

@@ -34,9 +34,6 @@ Result<std::unique_ptr<Mechanism>> AsMechanism(Result<std::unique_ptr<M>> made) 
   return std::unique_ptr<Mechanism>(std::move(made).value());
 }
 
-// DPSD's equation 3 has the noise inside the sum over the rows.
-bool NoiseByRow(const TrialSpec& spec) { return spec.method.starts_with("dpsd-"); }
-
 GradientSettings MakeGradientSettings(const TrialSpec& spec, std::int64_t classes) {
   GradientSettings settings;
   static_cast<GradientRule&>(settings) = MakeGradientRule(spec);
@@ -45,7 +42,7 @@ GradientSettings MakeGradientSettings(const TrialSpec& spec, std::int64_t classe
   settings.batch = spec.batch;
   settings.classes = classes;
   settings.detach = spec.release.detach;
-  settings.noise_by_row = NoiseByRow(spec);
+  settings.noise_by_row = AddsUpRowNoise(spec);
   settings.teacher_drives_generator = spec.generator.discriminator == Discriminator::teacher;
   return settings;
 }
@@ -59,7 +56,7 @@ MemberGradientSettings MakeMemberSettings(const TrialSpec& spec, std::int64_t cl
   settings.batch = spec.batch;
   settings.classes = classes;
   settings.members = members;
-  const bool federated = spec.method == "feddpsd";
+  const bool federated = HasBranches(spec);
   settings.each_draws = federated && spec.release.trust == Trust::untrusted;
   settings.trusted_server = federated && spec.release.trust == Trust::trusted;
   return settings;
@@ -80,10 +77,11 @@ Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int
                                                  noise::NoiseKey key, noise::NoiseKernels* kernels) {
   const MethodTraits* method = FindMethod(spec.method);
   if (method == nullptr || method->teachers == 0) return UsageError("Method \"" + spec.method + "\" asks no teacher.");
-  if (FindKind(spec) == TrialKind::response_student)
+  const TrialKind kind = FindKind(spec);
+  if (Releases(kind, ReleaseKind::responses))
     return AsMechanism(RandomizedResponse::Create(ResponseSettingsFor(spec, classes, members), std::move(key)));
   if (members > 1) {
-    if (FindKind(spec) == TrialKind::gradient_student)
+    if (Releases(kind, ReleaseKind::gradients))
       return AsMechanism(MemberGradient::Create(MakeMemberSettings(spec, classes, members), std::move(key), kernels));
     return AsMechanism(NoisyVotes::Create(VoteSettingsFor(spec, classes), std::move(key)));
   }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/methods/methods.h"
 #include "worker/release/answers.h"
 
 namespace retort::worker::release {
@@ -68,7 +69,7 @@ ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes
   settings.classes = classes;
   settings.batch = spec.batch;
   if (spec.release.response_over == ResponseOver::classes) settings.form = ResponseForm::every_class;
-  if (spec.reading == Reading::printed && spec.method == "dp-dfd") settings.form = ResponseForm::soft;
+  if (GivesSoftAnswers(spec)) settings.form = ResponseForm::soft;
   settings.candidates = spec.release.threshold > 0 ? 0 : spec.release.top_k;
   settings.members = members;
   settings.generator_touched_teacher =

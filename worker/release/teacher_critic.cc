@@ -114,7 +114,7 @@ Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Ten
 }
 
 Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherModel& teacher, const at::Tensor& image) {
-  const bool raw = FindKind(spec) == TrialKind::raw_student;
+  const bool raw = TakesRawAnswers(FindKind(spec));
   if (teacher.members() > 1 && !raw) {
     return UsageError("An ensemble is no discriminator: set discriminator = \"student\" and pretrain_steps = 0.");
   }

@@ -126,8 +126,7 @@ std::optional<Failure> LoadData(storage::Env& env, const DataSpec& where, TrialH
 
 std::vector<std::string> FindVoids(const TrialInputs& inputs) {
   std::vector<std::string> voids;
-  if (inputs.teacher && FindKind(inputs.teacher->spec) == TrialKind::loaded_teacher)
-    voids.emplace_back(privacy::kVoidLoadedWeights);
+  if (inputs.teacher && IsLoaded(FindKind(inputs.teacher->spec))) voids.emplace_back(privacy::kVoidLoadedWeights);
   if (inputs.splits_share) voids.emplace_back(privacy::reason::kSharedExample);
   return voids;
 }

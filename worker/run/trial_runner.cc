@@ -197,7 +197,7 @@ class TrialRun {
     ledger_->CountLedgerCharges(order_.start.charged);
     // A part of the private labels is charged by itself, and so is a release where two mechanisms share the plan, so
     // that no block of one reserves what the other is to draw.
-    const bool alone = FindKind(spec_) == TrialKind::label_student || spec_.release.threshold_noise > 0;
+    const bool alone = Releases(FindKind(spec_), ReleaseKind::labels) || spec_.release.threshold_noise > 0;
     const std::int64_t block = alone ? 1 : spec_.execution.reserve_block;
     book_ = std::make_unique<release::ChargeBook>(ledger_.get(), block, ledger_->DrawsLeft(spec_));
     tape_->UseChargeBook(*book_);

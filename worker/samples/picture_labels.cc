@@ -80,7 +80,7 @@ Result<std::unique_ptr<PictureLabeller>> MakeStudentLabeller(const TrialSpec& sp
 
 Result<std::unique_ptr<PictureLabeller>> MakeTeacherLabeller(const TrialSpec& spec, const PictureFrame& frame,
                                                              const TeacherArtifact& artifact) {
-  if (!IsPostProcessing(FindKind(spec)) || FindKind(artifact.spec) != TrialKind::dpsgd_teacher)
+  if (!IsPostProcessing(FindKind(spec)) || !IsPrivateTeacher(FindKind(artifact.spec)))
     return Refused("Only a teacher that was trained with DP-SGD is asked without a charge.");
   Dataset data;
   data.shape = frame.shape;

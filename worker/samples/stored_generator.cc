@@ -87,7 +87,7 @@ Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, co
                                [](const storage::TensorBlob& blob) { return blob.name.starts_with(kPrefix); });
   if (!any) return UsageError("The trial left no generator.");
   const RngStream unused(0, Purpose::parameters);  // what is drawn from it is overwritten
-  if (FindKind(spec) == TrialKind::merf_student) {
+  if (ReleasesEmbedding(FindKind(spec))) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<ConditionalGenerator> generator,
         ConditionalGenerator::Create(frame.shape, frame.classes,

@@ -157,7 +157,7 @@ class SleepRun {
 
 bool IsSleep(const cluster::Start& start) {
   const Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
-  return spec.ok() && FindKind(*spec) == TrialKind::sleeper;
+  return spec.ok() && IsSleeper(FindKind(*spec));
 }
 
 cluster::Ended RunSleepTrial(const TrialOrder& order, TrialHost& host, storage::Env& env) {

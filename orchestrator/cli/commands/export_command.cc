@@ -63,7 +63,7 @@ std::vector<storage::TensorBlob> SelectState(const std::vector<storage::TensorBl
 // The network under the names of its own state: parameters and running statistics.
 Result<std::vector<storage::TensorBlob>> ReadNetwork(const Exported& what) {
   const TrialSpec& spec = what.trial.spec;
-  if (FindKind(spec) == TrialKind::ensemble_teacher)
+  if (IsEnsemble(FindKind(spec)))
     return UsageError(
         FormatTrialName(spec) +
         " is an ensemble, whose members are no one network and are never released; export a student of it.");

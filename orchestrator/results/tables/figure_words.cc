@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/base/number_text.h"
+#include "experiments/methods/methods.h"
 #include "experiments/methods/spec_keys.h"
 #include "experiments/privacy/paper_formulas.h"
 #include "orchestrator/results/trial_fields.h"
@@ -52,7 +53,7 @@ std::string TargetWords(const EpsilonTarget& target) {
 // What the trial's epsilon asks for. LabelDP by a paper's formula has no delta.
 EpsilonTarget MakeTarget(const TrialSpec& spec) {
   EpsilonTarget target{KeyText(spec, "claim"), ShortNumber(spec.privacy.delta)};
-  target.of_label = target.claim == "paper" && privacy::HasLabelFormula(spec);
+  target.of_label = target.claim == "paper" && TakesResponses(spec);
   if (target.of_label) target.delta = "0";
   return target;
 }

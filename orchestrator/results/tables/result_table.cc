@@ -121,7 +121,7 @@ TableCell MakeCell(const Gathered& gathered, const TableSpec& table) {
   cell.claims = WorstClaims(gathered.claims);
   cell.trials = ListIds(gathered);
   const bool working = FindNoiseForm(first.reading) == NoiseForm::by_row_over_batch;
-  if (working && FindKind(first) != TrialKind::dpsgd_student) cell.working = KeyText(first, "reading");
+  if (working && !TrainsByDpSgd(FindKind(first))) cell.working = KeyText(first, "reading");
   cell.data = first.data ? first.data->name : "";
   cell.epsilon = first.privacy.epsilon;
   cell.test = ComputeTestInterval(gathered, cell.summary, table.metric);
@@ -200,7 +200,7 @@ void SortCells(std::vector<TableCell>& cells) {
 std::vector<std::string> ListWarnings(const TrialPointers& trials) {
   std::vector<std::string> warnings;
   for (const TrialSpec* spec : trials) {
-    const bool claims_delta = spec->role == Role::student || FindKind(*spec) == TrialKind::dpsgd_teacher;
+    const bool claims_delta = spec->role == Role::student || IsPrivateTeacher(FindKind(*spec));
     if (!spec->data || !claims_delta) continue;
     privacy::Claim claim;
     claim.delta = spec->privacy.delta;

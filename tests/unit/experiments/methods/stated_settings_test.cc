@@ -123,7 +123,7 @@ TEST(StatedSettings, HaveNoRowThatNoTextStates) {
   for (const TextSetting& setting : TextSettings()) {
     if (others.count(setting.key) > 0) continue;
     for (const MethodTraits& method : Methods()) {
-      if (!NamesMethod(setting.methods, method.name)) continue;
+      if (!HoldsName(setting.methods, method.name)) continue;
       const bool stated = std::any_of(std::begin(kStatedSettings), std::end(kStatedSettings), [&](const auto& row) {
         const SpecKey* key = FindTrialKey(row.key);
         if (key == nullptr || key->name != setting.key) return false;

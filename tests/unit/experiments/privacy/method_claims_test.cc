@@ -11,6 +11,7 @@
 #include "experiments/privacy/claims.h"
 #include "experiments/privacy/planned_events.h"
 #include "experiments/privacy/relation.h"
+#include "tests/testing/kind_samples.h"
 #include "tests/unit/experiments/privacy/trials.h"
 
 namespace retort::privacy {
@@ -458,6 +459,42 @@ TEST(MethodClaims, CalibrationOfTheEmbeddingMeetsItsBudget) {
   const Claim& added = Get(PlannedClaims(spec), Adjacency::example, Neighbour::add_remove);
   EXPECT_LE(added.epsilon, 1);
   EXPECT_GT(added.epsilon, 0.99);
+}
+
+TrialSpec MakeNoisySample(TrialKind kind) {
+  TrialSpec spec = testing::MakeKindSample(kind);
+  spec.data = Digits();
+  spec.release.noise_multiplier = 1;
+  spec.release.vote_noise = 40;
+  spec.release.epsilon0 = 1;
+  return spec;
+}
+
+TEST(EveryKind, PlansWhatItReleases) {
+  for (const TrialKind kind : kTrialKinds) {
+    const TrialSpec spec = MakeNoisySample(kind);
+    const auto events = PlanEvents(spec);
+    ASSERT_TRUE(events.ok()) << KindName(kind) << ": " << events.status().message();
+    EXPECT_EQ(events->empty(), Releases(kind, ReleaseKind::none)) << KindName(kind);
+    EXPECT_EQ(PlannedClaims(spec).empty(), IsSleeper(kind)) << KindName(kind);
+  }
+}
+
+ClaimTarget ChooseTarget(TrialKind kind) {
+  if (Releases(kind, ReleaseKind::labels)) return ClaimTarget::label;
+  const bool by_formula = Releases(kind, ReleaseKind::losses) || Releases(kind, ReleaseKind::gradients) ||
+                          Releases(kind, ReleaseKind::responses);
+  return by_formula ? ClaimTarget::paper : ClaimTarget::example;
+}
+
+TEST(EveryKind, IsSolvedForOrSaysWhyNot) {
+  for (const TrialKind kind : kTrialKinds) {
+    TrialSpec spec = Calibrated(MakeNoisySample(kind), ChooseTarget(kind), 3);
+    const Status solved = CalibrateTrial(spec);
+    const std::string_view why = FindTraits(kind).unsolvable;
+    EXPECT_EQ(solved.ok(), why.empty()) << KindName(kind) << ": " << solved.message();
+    EXPECT_NE(solved.message().find(why), std::string::npos) << KindName(kind) << ": " << solved.message();
+  }
 }
 
 }  // namespace

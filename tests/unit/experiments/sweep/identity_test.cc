@@ -7,9 +7,9 @@
 
 #include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
-#include "experiments/methods/presets.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/methods/spec_keys.h"
+#include "tests/testing/kind_samples.h"
 
 namespace retort {
 namespace {
@@ -29,32 +29,13 @@ std::shared_ptr<DataSpec> Digits() {
 std::vector<TrialSpec> Samples() {
   std::vector<TrialSpec> samples;
   for (const TrialKind kind : kTrialKinds) {
-    TrialSpec spec;
-    spec.role = IsTeacher(kind) ? Role::teacher : Role::student;
-    if (kind == TrialKind::loaded_teacher) spec.method = "loaded";
-    if (kind == TrialKind::plain_teacher) spec.method = "plain";
-    if (kind == TrialKind::ensemble_teacher) spec.method = "ensemble";
-    if (kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student) spec.method = "dpsgd";
-    if (kind == TrialKind::sleeper) spec.method = "sleep";
-    if (kind == TrialKind::response_student) spec.method = "dp-dfd";
-    if (kind == TrialKind::query_student) spec.method = "rona";
-    if (kind == TrialKind::raw_student) spec.method = "dense";
-    if (kind == TrialKind::merf_student) spec.method = "dp-merf";
-    if (kind == TrialKind::spectral_student) spec.method = "dp-spectral";
-    if (kind == TrialKind::label_student) spec.method = "lp-2st";
-    if (kind == TrialKind::federated_student) spec.method = "fedavg";
-    if (spec.role == Role::student) spec.source = FindMethod(spec.method)->source;
-    constexpr KindMask kSound = MakeMask(TrialKind::distilled_student) | MakeMask(TrialKind::vote_student) |
-                                MakeMask(TrialKind::labelled_student);
-    if ((MakeMask(kind) & kSound) != 0) spec.reading = Reading::sound;
-    if (kind == TrialKind::labelled_student) spec.source = QuerySource::public_split;
-    ApplyPreset(spec, kind);
+    TrialSpec spec = testing::MakeKindSample(kind);
     // of every reading when the ids below were taken
     spec.distill.dkd_beta = 8;
-    spec.generator.information_entropy = kind == TrialKind::raw_student ? 0 : 5;
+    spec.generator.information_entropy = TakesRawAnswers(kind) ? 0 : 5;
     spec.data = Digits();
     if (spec.role == Role::student && FindMethod(spec.method)->teachers != 0) spec.parent = TrialId(7);
-    if (kind != TrialKind::sleeper) spec.stop.metric = StopMetric::loss;
+    if (!IsSleeper(kind)) spec.stop.metric = StopMetric::loss;
     EXPECT_EQ(FindKind(spec), kind);
     samples.push_back(spec);
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "orchestrator/journal/cost_cache.h"
+#include "tests/testing/kind_samples.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -74,6 +75,23 @@ TEST(Shape, ClosedFormMembersCostPerExample) {
   EXPECT_EQ(CountWorkUnits(longer), CountWorkUnits(ridge));
   EXPECT_EQ(CountWorkUnits(ridge), static_cast<double>(ridge.data->PrivateExamples()));
   EXPECT_NE(CountWorkUnits(ridge), CountWorkUnits(trained));
+}
+
+// A trial that is measured as a whole has a shape of its own for whatever it consists of.
+TEST(Shape, EveryKindHasItsUnitsOfWork) {
+  for (const KindTraits& kind : kKindTraits) {
+    TrialSpec spec = testing::MakeKindSample(kind.kind);
+    spec.data = SmallData();
+    EXPECT_GE(CountWorkUnits(spec), 1) << kind.name;
+    TrialSpec longer = spec;
+    longer.steps *= 2;
+    longer.epochs *= 2;
+    longer.labels.label_steps *= 2;
+    const bool whole = kind.cost == CostShape::phases || kind.cost == CostShape::fit || kind.cost == CostShape::votes;
+    EXPECT_EQ(ComputeCostShape(longer, nullptr) != ComputeCostShape(spec, nullptr), whole) << kind.name;
+    const bool fixed = whole || kind.cost == CostShape::evaluation;
+    EXPECT_EQ(CountWorkUnits(longer) == CountWorkUnits(spec), fixed) << kind.name;
+  }
 }
 
 TEST(Sample, ResumedAttemptIsScaledToAllSteps) {

@@ -1,4 +1,5 @@
 // What the runner records of a trial's structure, and what happens when the structure is another one.
+#include "experiments/methods/methods.h"
 #include "experiments/privacy/claims.h"
 #include "experiments/privacy/planned_events.h"
 #include "worker/methods/method.h"
@@ -55,6 +56,16 @@ INSTANTIATE_TEST_SUITE_P(OneStepMethod, RecordedFacts, ::testing::ValuesIn(kOneS
                          [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(LoneMethod, RecordedFacts, ::testing::ValuesIn(kLoneTrialCases),
                          [](const auto& test) { return test.param.name; });
+
+TEST(TrialCases, HaveEveryKindThatTrains) {
+  const TinyTrials tiny;
+  KindMask kinds = 0;
+  for (const TrialCase& one : kTrialCases) kinds |= MakeMask(FindKind(one.spec(tiny)));
+  for (const TrialCase& one : kOneStepTrialCases) kinds |= MakeMask(FindKind(one.spec(tiny)));
+  for (const TrialCase& one : kLoneTrialCases) kinds |= MakeMask(FindKind(one.spec(tiny)));
+  for (const TrialKind kind : kTrialKinds)
+    EXPECT_EQ((kinds & MakeMask(kind)) != 0, !IsSleeper(kind) && !IsLoaded(kind)) << KindName(kind);
+}
 
 class GrantingPort final : public release::LedgerClient {
  public:
