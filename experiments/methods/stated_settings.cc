@@ -42,6 +42,7 @@ constexpr TextSetting kStated[] = {
     {kDpdfd, "student_steps", "1", "Algorithm 1"},
     {kDpdfd, "student_batch", "= batch", "Algorithm 1"},
     {kDpdfd, "replay", "0", "Algorithm 1"},
+    {"dpdfd", "delta", "1e-5", "Figure 2", {}, {}, 0.59, 0.6},
     {kDpdfd, "network", "datalens", "section 5.1"},
     {kDpdfd, "network", "resnet34", "section 5.1", "ImageNet"},
 
@@ -141,6 +142,15 @@ constexpr OpenSetting kOpen[] = {
     {"rona", "norm_bound auxiliary_epochs", "not printed"},
 };
 
+// Texts that state delta with these results alone.
+struct DeltaPlaces {
+  std::string_view methods, places;
+};
+constexpr DeltaPlaces kDeltaPlaces[] = {
+    {kDpdfd, "Tables 1 and 3 and Figure 2"},
+    {"rona", "Table 2 and under Privacy Protection"},
+};
+
 constexpr std::string_view kSame = "= ", kMore = "> ";
 
 bool IsStudentOfReading(const TrialSpec& spec) {
@@ -236,6 +246,15 @@ const TextSetting* FindStated(const TrialSpec& spec, std::string_view key) {
     if (found == nullptr || !setting.data.empty()) found = &setting;
   }
   return found;
+}
+
+std::string_view FindDeltaPlaces(const TrialSpec& spec) {
+  // A response has an epsilon at delta 0, and who asks no teacher spends nothing.
+  const bool needs = IsStudentOfReading(spec) && !TakesResponses(spec) && !AsksNoTeacher(spec);
+  if (!needs || FindStated(spec, "delta") != nullptr) return {};
+  for (const DeltaPlaces& text : kDeltaPlaces)
+    if (HoldsName(text.methods, spec.method)) return text.places;
+  return {};
 }
 
 std::vector<Difference> ListDifferences(const TrialSpec& spec) {

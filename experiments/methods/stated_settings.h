@@ -38,6 +38,11 @@ struct OpenSetting {
 };
 [[nodiscard]] std::span<const OpenSetting> OpenSettings();
 
+// Where the text of the student's method states a delta, if it states one with some of its results alone: "Tables 1 and
+// 3 and Figure 2". Empty where it states one for all, where the trial is one of these results by its own settings, and
+// where its epsilon by the paper needs none.
+[[nodiscard]] std::string_view FindDeltaPlaces(const TrialSpec& spec);
+
 // A key whose value is another than the text's.
 struct Difference {
   std::string key, here, text;

@@ -229,7 +229,7 @@ constexpr SectionKey kSections[] = {
      "values join by data set, method, epsilon and setting",
      "[{ if = {KEY = value or [values]}, published = {COLUMN = value} }]: the value of the published table that stands "
      "beside trials which match; columns: dataset, approach, epsilon, delta, setting, metric; published = \"none\": no "
-     "value"},
+     "value; beside a teacher, a rule whose `if` does not name `role` puts values of teachers alone"},
 
     {"figure.*",
      "kind",

@@ -16,6 +16,7 @@
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/methods/spec_keys.h"
+#include "experiments/methods/stated_settings.h"
 #include "experiments/privacy/statement.h"
 #include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/tables/published_join.h"
@@ -91,7 +92,9 @@ std::vector<std::string> ListNotes(const PublishedValue& value, const TrialSpec&
   if (!value.note.empty()) notes.push_back(FormatPublishedNote(value));
   if (!value.epsilon && spec.role == Role::student && spec.privacy.epsilon > 0)
     notes.push_back(from + "no ε is stated for this value");
-  if (value.epsilon && !value.delta && spec.role == Role::student)
+  const bool of_epsilon = value.epsilon && spec.role == Role::student && FindStated(spec, "delta") == nullptr;
+  const bool open = of_epsilon || !FindDeltaPlaces(spec).empty();
+  if (open && !value.delta)
     notes.push_back(from + "no δ is stated for this value; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here");
   if (value.metric == "parameters" && measured.n > 0 && !RoundsToPrinted(value, measured.mean))
     notes.push_back(from + "another network: the paper's has " + value.printed + " parameters");

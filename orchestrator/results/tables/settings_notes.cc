@@ -1,17 +1,46 @@
 #include "orchestrator/results/tables/settings_notes.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
+
+#include "experiments/base/number_text.h"
+#include "experiments/methods/stated_settings.h"
 
 namespace retort::orchestrator {
+
+namespace {
+
+// Whether a value of the published table that stands in this one says its delta.
+bool StatesDelta(const ResultTable& table) {
+  return std::any_of(table.cells.begin(), table.cells.end(),
+                     [](const TableCell& cell) { return cell.source && cell.source->delta; });
+}
+
+// Notes the delta of trials whose text states it elsewhere alone. Beside a published value its footnote does.
+void NoteChosenDelta(const TrialSpec& spec, ResultTable& table) {
+  const std::string_view places = FindDeltaPlaces(spec);
+  const bool of_paper = spec.data && spec.data->published_as;
+  if (!of_paper || places.empty()) return;
+  std::string line = "the text of " + spec.method + " states a δ in " + std::string(places) +
+                     " alone; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here.";
+  std::vector<std::string>& lines = table.settings;
+  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+}
+
+}  // namespace
 
 void AddSettings(const TrialPointers& trials, ResultTable& table) {
   if (table.smoke) return;
   table.settings = DescribeSettings(trials);
   std::map<TrialId, const TrialSpec*> by_id;
   for (const TrialSpec* spec : trials) by_id.emplace(spec->id, spec);
+  const bool states_delta = StatesDelta(table);
   for (TableCell& cell : table.cells) {
     const auto found = cell.trials.empty() ? by_id.end() : by_id.find(cell.trials.front());
-    if (found != by_id.end()) cell.differs = ListDifferences(*found->second);
+    if (found == by_id.end()) continue;
+    cell.differs = ListDifferences(*found->second);
+    if (!states_delta && !cell.source) NoteChosenDelta(*found->second, table);
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace retort::orchestrator {
 
-// Fills the table's `settings` and its cells' `differs` from the trials that it is made of. Nothing for the profile
+// Fills the table's `settings`, a δ that no text states among them, and its cells' `differs` from the trials that it is
+// made of. Nothing for the profile
 // "smoke", whose settings are of its size.
 void AddSettings(const TrialPointers& trials, ResultTable& table);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -241,6 +242,26 @@ TEST(StatedSettings, OneLineDescribesAMethodAndReading) {
                               HasSubstr("information_entropy 20 (5)"),
                               HasSubstr("threshold 0.001 (1 / (2 classes)), section III-A")));
   EXPECT_THAT(lines[1], AllOf(HasSubstr("stated dp-dfd is as its text. Not in it: "), HasSubstr("pretrain_steps 300")));
+}
+
+// Of a delta that the texts state with single experiments alone, and of one that they state for all.
+TEST(StatedSettings, DeltaIsOpenWhereNoTextStatesItForAll) {
+  const std::map<Paper, std::string_view> papers = {
+      {Paper::dpdfd, kDpdfd}, {Paper::dp_dfd, kDpDfd}, {Paper::dpsd, kDpsd}, {Paper::rona, kRona}};
+  const auto states = [&](Paper paper, bool for_all) {
+    return std::any_of(std::begin(kStatedSettings), std::end(kStatedSettings), [&](const StatedSetting& row) {
+      return row.paper == papers.at(paper) && row.key == "delta" && (row.experiment == "*") == for_all;
+    });
+  };
+  for (const MethodTraits& method : Methods()) {
+    if (method.paper == Paper::none) continue;
+    const bool open = states(method.paper, false) && !states(method.paper, true);
+    EXPECT_EQ(!FindDeltaPlaces(Make(std::string(method.name), Reading::working)).empty(), open) << method.name;
+  }
+  TrialSpec figure = Make("dpdfd", Reading::working);
+  figure.privacy.epsilon = 0.6;
+  EXPECT_EQ(FindDeltaPlaces(figure), "") << "Figure 2 states it";
+  EXPECT_EQ(FindDeltaPlaces(Make("dpdfd", Reading::sound)), "") << "no text has this reading";
 }
 
 // Must show: of every paper file, each setting that its text states is the text's, or is named as differing.

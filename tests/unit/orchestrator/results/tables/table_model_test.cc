@@ -7,8 +7,10 @@
 namespace retort::orchestrator::cli {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Optional;
 
 ResultTable TableOf(const testing::Sample& sample, const std::vector<PublishedValue>& published = {}) {
@@ -201,6 +203,29 @@ TEST(ResultTable, ADeltaThatNoTextStatesIsNotedAsChosen) {
   const ResultTable stated = TableOf(sample, ParsePublished(header + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9,\n"));
   EXPECT_THAT(stated.cells[0].published, Optional(0.9));
   EXPECT_THAT(stated.cells[0].notes, ElementsAre());
+}
+
+TEST(ResultTable, ADeltaBesideAValueWithoutEpsilonIsNoted) {
+  const ResultTable table = TableOf(PublishedSample("MNIST"),
+                                    ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.9,\n"));
+  EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: no ε is stated for this value",
+                                                "p/t: no δ is stated for this value; δ = 1e-5 is chosen here"));
+}
+
+TEST(ResultTable, ADeltaIsNotedWithoutAPublishedValue) {
+  constexpr const char* kLine =
+      "the text of dpdfd states a δ in Tables 1 and 3 and Figure 2 alone; δ = 1e-5 is chosen here.";
+  testing::Sample sample = PublishedSample("MNIST");
+  EXPECT_THAT(TableOf(sample).settings, Contains(kLine));
+  const std::string header = testing::kPublishedHeader;
+  const ResultTable stated = TableOf(sample, ParsePublished(header + "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,\n"));
+  EXPECT_THAT(stated.settings, Not(Contains(kLine))) << "the paper's table is under that δ";
+  for (TrialSpec& spec : sample.plan.trials)
+    if (spec.method == "dpdfd") spec.method = "dpsd-data";
+  EXPECT_THAT(TableOf(sample).settings, Not(Contains(HasSubstr("is chosen here")))) << "DPSD states it for all";
+  sample = PublishedSample("MNIST");
+  sample.plan.profile = "smoke";
+  EXPECT_THAT(TableOf(sample).settings, Not(Contains(kLine)));
 }
 
 TEST(ResultTable, ANetworkOfAnotherSizeIsNoted) {
