@@ -147,7 +147,7 @@ class Collector {
       Add(std::move(ended));
       return {};
     }
-    RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, RowOf(trial));
+    RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, ReadRow(trial));
     row.spec_json = spec_texts_.at(trial.spec.id);
     row.provenance_json = ScrubProvenance(row.provenance_json);
     ended.succeeded = trial.state == TrialState::succeeded;
@@ -195,7 +195,7 @@ Json EntryJson(const storage::LedgerEntry& entry) {
   return json;
 }
 
-Result<storage::LedgerEntry> EntryOf(const Json& json) {
+Result<storage::LedgerEntry> ReadEntry(const Json& json) {
   storage::LedgerEntry entry;
   json.at("data").get_to(entry.data_digest);
   const std::optional<TrialId> trial = TrialId::FromHex(json.at("trial").get<std::string>());
@@ -220,7 +220,7 @@ Json CurvesJson(const std::map<std::string, Curve>& curves) {
   return json;
 }
 
-Result<std::map<std::string, Curve>> CurvesOf(const Json& json) {
+Result<std::map<std::string, Curve>> ReadCurves(const Json& json) {
   std::map<std::string, Curve> curves;
   for (const auto& [name, points] : json.items()) {
     Curve& curve = curves[name];
@@ -251,13 +251,13 @@ Json AttemptJson(const ArchivedAttempt& attempt) {
   return json;
 }
 
-Result<ArchivedAttempt> AttemptOf(const Json& json) {
+Result<ArchivedAttempt> ReadAttempt(const Json& json) {
   ArchivedAttempt attempt;
   json.at("path").get_to(attempt.path);
   json.at("trial").get_to(attempt.file.trial);
   attempt.file.attempt = RequireInteger<std::uint32_t>(json.at("attempt"));
   json.at("teacher_digest").get_to(attempt.file.teacher_digest);
-  RETORT_ASSIGN_OR_RETURN(attempt.file.curves, CurvesOf(json.at("curves")));
+  RETORT_ASSIGN_OR_RETURN(attempt.file.curves, ReadCurves(json.at("curves")));
   if (!json.contains("evaluation")) return attempt;
   const Json& told = json.at("evaluation");
   storage::Evaluation evaluation;
@@ -286,13 +286,13 @@ class Decoder {
   [[nodiscard]] Status Read(const Json& line) {
     if (line.contains("event")) return ReadEvent(line);
     if (line.contains("reservation")) {
-      RETORT_ASSIGN_OR_RETURN(storage::LedgerEntry entry, EntryOf(line.at("reservation")));
+      RETORT_ASSIGN_OR_RETURN(storage::LedgerEntry entry, ReadEntry(line.at("reservation")));
       entry.id = archive_.ledger.size() + 1;
       archive_.ledger.push_back(std::move(entry));
       return {};
     }
     if (line.contains("attempt")) {
-      RETORT_ASSIGN_OR_RETURN(ArchivedAttempt attempt, AttemptOf(line.at("attempt")));
+      RETORT_ASSIGN_OR_RETURN(ArchivedAttempt attempt, ReadAttempt(line.at("attempt")));
       archive_.attempts.push_back(std::move(attempt));
       return {};
     }

@@ -319,7 +319,8 @@ TEST(ResultTable, AValueWithoutEpsilonBesideATrialWithOneIsNoted) {
   const testing::Sample sample = PublishedSample("MNIST");
   const ResultTable table =
       TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.5,\n"));
-  EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: no ε is stated for this value"));
+  EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: no ε is stated for this value",
+                                                "p/t: no δ is stated for this value; δ = 1e-5 is chosen here"));
 }
 
 TEST(ResultTable, AValueThatFitsSeveralRowsIsQuotedAndWarnedOf) {
