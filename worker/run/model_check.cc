@@ -134,8 +134,6 @@ void AddCounts(const Network& network, ordered_json& report) {
   report["state_entries"] = network.state().size();
 }
 
-std::string Text(const ordered_json& json) { return DumpJson(json); }
-
 Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& env) {
   RETORT_ASSIGN_OR_RETURN(const auto input, ReadInput(order, env));
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, env.ReadFile(order.weights));
@@ -148,7 +146,7 @@ Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& 
   report["ok"] = true;
   const auto forward = [&](const at::Tensor& images) { return module->Classify(images); };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));
-  return Text(report);
+  return DumpJson(report);
 }
 
 }  // namespace
@@ -184,11 +182,11 @@ Result<std::string> CheckModel(const cluster::ModelOrder& order, storage::Env& e
     report["refusal"] = complete.message();
     if (assumed && !keys.misshaped.empty())
       report["refusal"] = complete.message() + " Shapes may depend on the images: name theirs with --image.";
-    if (!keys.complete()) return Text(report);
+    if (!keys.complete()) return DumpJson(report);
   }
   const auto forward = [&](const at::Tensor& images) -> Result<at::Tensor> { return network->Forward(images).logits; };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));
-  return Text(report);
+  return DumpJson(report);
 }
 
 Status ServeModelCheck(cluster::SocketLink& link, const std::string& text, storage::Env& env) {
