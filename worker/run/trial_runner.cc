@@ -29,6 +29,7 @@
 #include "worker/run/checkpoint_stamp.h"
 #include "worker/run/failure.h"
 #include "worker/run/finished_attempt.h"
+#include "worker/run/guarded_host.h"
 #include "worker/run/ledger_view.h"
 #include "worker/run/provenance.h"
 #include "worker/run/trial_inputs.h"
@@ -64,6 +65,8 @@ class TrialRun {
     cluster::Ended ended;
     MaybeFailure failure = CatchTorch([&] { return Stages(); });
     if (failure && gang_ != nullptr && !gang_->status().ok()) failure = GangBroken();
+    // How a trial ends depends on what was released, and so does why it failed.
+    if (const Status durable = host_.AwaitAnswers(); !durable.ok()) failure = ToReleaseFailure(durable);
     if (failure) {
       ended.failure = failure->kind;
       ended.detail = failure->detail;
@@ -138,6 +141,7 @@ class TrialRun {
                                                 static_cast<std::size_t>(spec_.execution.checkpoint_keep));
     if (!store.ok()) return ToFailure(store.status(), FailureKind::disk);
     store_ = std::move(store).value();
+    host_.Guard(*store_);
     ledger_ = std::make_unique<LedgerView>(host_, *store_, order_.attempt, order_.generation, spec_.data->digest);
     return std::nullopt;
   }
@@ -242,11 +246,12 @@ class TrialRun {
     return SecondsSince(committed_) >= spec_.execution.checkpoint_seconds;
   }
 
-  // Gang rank 0 measures; all stop together.
+  // Gang rank 0 measures; all stop together. What the others do next tells what it found.
   Result<bool> AgreeToStop(const Series& series) {
     bool stop = false;
     if (Leads()) {
       RETORT_ASSIGN_OR_RETURN(stop, ShouldStop(spec_, series, *method_));
+      RETORT_RETURN_IF_ERROR(host_.AwaitAnswers());
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor agreed, BroadcastFromRoot(at::full({1}, stop ? 1 : 0, at::kLong), *gang_));
     return agreed.item<std::int64_t>() != 0;
@@ -269,8 +274,8 @@ class TrialRun {
       if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
       return Failure{FailureKind::agent_lost, status.message()};
     }
-    const bool disk = status.code() == StatusCode::environment || status.code() == StatusCode::damage;
-    return ToFailure(status, disk ? FailureKind::disk : FailureKind::internal);
+    if (status.code() == StatusCode::environment) return ToReleaseFailure(status);
+    return ToFailure(status, status.code() == StatusCode::damage ? FailureKind::disk : FailureKind::internal);
   }
 
   // Between steps: recorded with the step before, unless a checkpoint covers that.
@@ -289,17 +294,27 @@ class TrialRun {
     return Failure{FailureKind::stopped, "Stopped before step " + where + state};
   }
 
-  // Appends to the curves and reports to the agent. A value that is not finite ends the attempt.
-  MaybeFailure Record(const Series& series) {
+  // A value that is not finite ends the attempt.
+  MaybeFailure CheckFinite(const Series& series) const {
     for (const auto& [name, value] : series) {
       if (std::isfinite(value)) continue;
       return Failure{FailureKind::not_finite, "'" + name + "' is not finite after step " + std::to_string(next_) + "."};
     }
-    if (Leads()) store_->AppendSeries(next_, series);
+    return std::nullopt;
+  }
+
+  // Appends to the curves and reports to the agent. Gang rank 0 alone, which knows what is durable, says anything that
+  // depends on released answers.
+  MaybeFailure Record(const Series& series) {
+    if (Leads()) {
+      if (MaybeFailure failure = CheckFinite(series)) return failure;
+      store_->AppendSeries(next_, series);
+    }
     const bool last = next_ + 1 == method_->steps();
     if (!last && next_ != resumed_at_ && SecondsSince(reported_) < ReportSeconds(spec_)) return std::nullopt;
     reported_ = Clock::now();
-    return Check(host_.Report(cluster::Progress{next_ + 1, method_->steps(), method_->phase(next_), series}),
+    const Series said = Leads() ? series : Series();
+    return Check(host_.Report(cluster::Progress{next_ + 1, method_->steps(), method_->phase(next_), said}),
                  FailureKind::agent_lost);
   }
 
@@ -369,7 +384,7 @@ class TrialRun {
   }
 
   const TrialOrder& order_;
-  TrialHost& host_;
+  GuardedHost host_;
   storage::Env& env_;
   const GangJoiner& join_;
   const DeviceOpener& open_;
