@@ -28,8 +28,8 @@ inline constexpr std::array<std::string_view, 11> kMetricNames = {"test.accuracy
                                                                   "synthetic.accuracy",
                                                                   "synthetic.fid"};
 // Of figures alone; their rows are the run's and not the trial's.
-inline constexpr std::array<std::string_view, 4> kTimingNames = {"seconds", "training_seconds", "step_seconds",
-                                                                 "energy_joules"};
+inline constexpr std::array<std::string_view, 5> kTimingNames = {"seconds", "training_seconds", "step_seconds",
+                                                                 "energy_joules", "device_busy"};
 // What an audit found, followed by its kind and a figure of it: "audit.membership.auc".
 inline constexpr std::string_view kAuditPrefix = "audit.";
 

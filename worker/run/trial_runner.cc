@@ -25,6 +25,7 @@
 #include "worker/methods/method.h"
 #include "worker/methods/release_replay.h"
 #include "worker/methods/stop_rule.h"
+#include "worker/models/training_scopes.h"
 #include "worker/run/attempt_cost.h"
 #include "worker/run/checkpoint_stamp.h"
 #include "worker/run/failure.h"
@@ -94,9 +95,9 @@ class TrialRun {
     if (MaybeFailure failure = BuildMethod()) return failure;
     if (MaybeFailure failure = Resume()) return failure;
     if (MaybeFailure failure = Advance()) return failure;
-    if (const Status counted = SumEnergyOverGang(order_.start.device, inputs_.meter.get(), *gang_, joules_);
-        !counted.ok())
-      return ToFailure(counted, FailureKind::gang_broken);
+    if (const Status measured = MeasureDevices(order_.start.device, inputs_.meter.get(), *gang_, device_use_);
+        !measured.ok())
+      return ToFailure(measured, FailureKind::gang_broken);
     return Leads() ? Publish() : std::nullopt;
   }
 
@@ -122,6 +123,7 @@ class TrialRun {
   MaybeFailure Prepare() {
     if (MaybeFailure failure = LoadTrialInputs(order_, env_, open_, inputs_, &host_)) return failure;
     at::set_num_threads(spec_.threads);
+    tf32_.emplace(spec_.precision, inputs_.data.device);
     return std::nullopt;
   }
 
@@ -380,7 +382,7 @@ class TrialRun {
   Series Timings() const {
     const std::int64_t last = stopped_at_ > 0 ? stopped_at_ : method_->steps();
     const auto steps = static_cast<double>(std::max<std::int64_t>(1, last - resumed_at_));
-    return MakeTimings({SecondsSince(began_), training_seconds_, training_seconds_ / steps, joules_});
+    return MakeTimings({SecondsSince(began_), training_seconds_, training_seconds_ / steps, device_use_});
   }
 
   const TrialOrder& order_;
@@ -391,6 +393,7 @@ class TrialRun {
   std::unique_ptr<WatchedCollective> gang_;
   TrialInputs inputs_;
   const TrialSpec& spec_ = inputs_.spec;
+  std::optional<Tf32Scope> tf32_;
   std::optional<cluster::Ended> finished_;  // what an earlier attempt left
   std::unique_ptr<storage::CheckpointStore> store_;
   std::unique_ptr<LedgerView> ledger_;
@@ -405,7 +408,7 @@ class TrialRun {
   std::int64_t committed_step_ = 0;         // steps completed at the last commit
   Clock::time_point began_ = Clock::now(), training_ = began_, committed_ = began_, reported_ = began_;
   double training_seconds_ = 0;
-  std::optional<double> joules_;
+  DeviceUse device_use_;
 };
 
 }  // namespace
