@@ -121,6 +121,7 @@ struct CommandLine {
   std::vector<std::string> overrides;  // KEY=VALUE
   std::string trial;                   // explain, show, export, sample: id, unique prefix of an id, or shown name
   int slots = 0;                       // plan, run, table, chaos, doctor: workers at once on this rank; 0 = the default
+  int oversubscribe_gpu = 1;           // plan, run, table, chaos: workers on each GPU of this rank
   std::string out;                     // export: the file; report: the page; plot, data clients, sample: the folder
   std::string from;                    // table, compare, plot, report, import: an archive of rows; empty = none
   bool force = false;                  // also over a file that is there
