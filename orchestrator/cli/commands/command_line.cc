@@ -172,6 +172,8 @@ std::vector<std::string> KnownValues(const std::string& path, const std::string&
   if (path == "export" && name == "--format") return ExportFormats();
   if (path == "man" && name == "COMMAND") return CommandNames();
   if (name == "--method") return privacy::PaperMethodNames();
+  if (name == "--base") return privacy::SelectionBaseNames();
+  if (name == "--distribution") return privacy::DistributionNames();
   if (name == "--accountant") return {"rdp", "pld"};
   return {};
 }

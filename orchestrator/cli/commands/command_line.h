@@ -152,6 +152,7 @@ struct RawWords {
   std::vector<std::string> rest;               // overrides, and the name of a table or a figure
   std::string grace, time_limit, pace;         // durations
   std::map<std::string, std::string> numbers;  // of a calculator, by the name of the parameter
+  std::vector<std::string> candidates;         // of a selection in a calculator
 };
 
 // One of: a command to run, text to print and end with 0, or errors (exit 2).
