@@ -15,6 +15,7 @@
 #include "experiments/methods/spec_codec.h"
 #include "storage/formats/npy_file.h"
 #include "storage/weights/known_weights.h"
+#include "worker/models/layer_text.h"
 #include "worker/models/model_registry.h"
 #include "worker/models/saved_models.h"
 #include "worker/tensors/tensor_codec.h"
@@ -193,6 +194,23 @@ Status ServeModelCheck(cluster::SocketLink& link, const std::string& text, stora
   const Result<cluster::ModelOrder> order = cluster::DecodeModelOrder(text);
   if (!order.ok()) return cluster::SendAnswer(link, order.status());
   return cluster::SendAnswer(link, CheckModel(*order, env));
+}
+
+namespace {
+
+Result<std::string> DescribeLayers(const std::string& text) {
+  RETORT_ASSIGN_OR_RETURN(const TrialSpec spec, DecodeTrialSpec(text));
+  if (!spec.data) return UsageError("a trial without a data set trains no network");
+  const DataSpec& data = *spec.data;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers,
+                          MakeLayers(spec, {data.channels, data.height, data.width}, data.classes));
+  return FormatLayers(layers);
+}
+
+}  // namespace
+
+Status ServeLayers(cluster::SocketLink& link, const std::string& spec) {
+  return cluster::SendAnswer(link, DescribeLayers(spec));
 }
 
 }  // namespace retort::worker
