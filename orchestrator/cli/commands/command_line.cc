@@ -185,7 +185,9 @@ CLI::App* AddCommand(CLI::App& app, const char* name, const char* help) {
 }
 
 void AddSweep(CLI::App& app, RawWords& words, const char* rest_name, const char* rest_help) {
-  app.add_option("SWEEP", words.sweep, "The sweep file (TOML)")->required();
+  app.add_option("SWEEP", words.sweep,
+                 "The sweep file (TOML), or the name of a shipped one, as quickstart or dpsd/fig9")
+      ->required();
   app.add_option(rest_name, words.rest, rest_help);
 }
 
