@@ -49,11 +49,12 @@ def find_torch_mismatch():
 
 
 def become(name):
-    """Replaces this process by the program."""
+    """Replaces this process by the program. Without the right torch `retort` still shows what there is."""
     wrong = find_torch_mismatch()
     if wrong:
-        print(f"error: {wrong}", file=sys.stderr)
-        sys.exit(3)
+        print(f"{'warning' if name == 'retort' else 'error'}: {wrong}", file=sys.stderr)
+        if name != "retort":
+            sys.exit(3)
     path = find_program(name)
     os.execv(path, [path, *sys.argv[1:]])
 
