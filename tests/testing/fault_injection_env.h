@@ -76,6 +76,17 @@ class FaultInjectionEnv final : public storage::Env {
     std::string live, synced;
   };
   using Entries = std::map<std::string, std::shared_ptr<File>>;
+  // A copy of the environment has a mutex of its own.
+  class OwnMutex {
+   public:
+    OwnMutex() = default;
+    OwnMutex(const OwnMutex&) {}
+    OwnMutex& operator=(const OwnMutex&) { return *this; }
+    std::mutex& operator*() const { return mutex_; }
+
+   private:
+    mutable std::mutex mutex_;
+  };
   class OpenFile;
   class HeldLock;
 
@@ -85,7 +96,7 @@ class FaultInjectionEnv final : public storage::Env {
   Status SyncFolderOf(const std::string& path);
   Status WriteWhole(const std::string& path, std::string_view bytes);
 
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  OwnMutex mutex_;
   Entries live_, durable_;
   std::set<std::string> folders_ = {"", ".", "/"};
   std::shared_ptr<std::set<std::string>> locked_ = std::make_shared<std::set<std::string>>();

@@ -13,14 +13,13 @@ namespace {
 constexpr int kSuccess = 0;  // NVML_SUCCESS
 constexpr std::chrono::milliseconds kBetweenLooks{500};
 
-struct Utilization {  // nvmlUtilization_t: percent of the last sample period
-  unsigned gpu = 0, memory = 0;
-};
-
 }  // namespace
 
 // The calls of nvml.h that are used here; their numbers and types are part of NVML's stable interface.
 struct DeviceMeter::Library {
+  struct Utilization {  // nvmlUtilization_t: percent of the last sample period
+    unsigned gpu = 0, memory = 0;
+  };
   explicit Library(const std::string& path) : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     Find("nvmlInit_v2", init);
     Find("nvmlShutdown", shutdown);

@@ -111,7 +111,9 @@ TEST(CalculatorExtremes, Gaussian) {
 TEST(CalculatorExtremes, Selection) {
   Draw draw(29);
   for (int i = 0; i < 60; ++i) {
-    Question question{"select", "gaussian", "", {}};
+    Question question;
+    question.mechanism = "select";
+    question.method = "gaussian";
     question.values = {{"noise", draw.Log(0.3, 300)},
                        {"sensitivity", 1},
                        {"count", 1},

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kRows = 6, kClasses = 5, kMembers = 3, kFeatures = 7;
 
-noise::NoiseKey Key() { return noise::NoiseKey::FromSeed(11); }
+noise::NoiseKey Key() { return noise::NoiseKey::FromSeed(11, TrialId(1)); }
 
 at::Tensor Waves(at::IntArrayRef shape, double step) {
   return 3 * at::sin(at::arange(c10::multiply_integers(shape), at::kFloat).mul(step)).reshape(shape);

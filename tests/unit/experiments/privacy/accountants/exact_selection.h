@@ -57,13 +57,13 @@ inline long double ExactRdp(const Probabilities& p, const Probabilities& q, doub
 }
 
 // N(0, 1) and N(mu, 1), cut into cells: a release of deviation 1 that is its own score.
-struct Neighbours {
+struct NeighbourPair {
   Probabilities p, q;
 };
 
-inline Neighbours CutGaussians(double mu, int cells) {
+inline NeighbourPair CutGaussians(double mu, int cells) {
   const auto below = [](long double x) { return std::erfc(-x / std::sqrt(2.0L)) / 2; };
-  Neighbours pair;
+  NeighbourPair pair;
   long double last_p = 0, last_q = 0;
   for (int i = 1; i <= cells; ++i) {
     const long double x = i == cells ? 1e4L : -9 + (18 + mu) * static_cast<long double>(i) / cells;
@@ -76,22 +76,22 @@ inline Neighbours CutGaussians(double mu, int cells) {
   return pair;
 }
 
-inline Neighbours Reversed(Neighbours pair) {
+inline NeighbourPair SwapNeighbours(NeighbourPair pair) {
   std::reverse(pair.p.begin(), pair.p.end());
   std::reverse(pair.q.begin(), pair.q.end());
   return pair;
 }
 
 // The largest delta of a selection among outcomes in this order, either neighbour first.
-inline long double SelectedDelta(const Neighbours& pair, const Generating& generating, double epsilon) {
+inline long double SelectedDelta(const NeighbourPair& pair, const Generating& generating, double epsilon) {
   const Probabilities p = SelectBest(pair.p, generating), q = SelectBest(pair.q, generating);
   return std::max(ExactDelta(p, q, epsilon), ExactDelta(q, p, epsilon));
 }
 
 // Of a Gaussian candidate whose score is its release, or the reverse.
 inline long double SelectedGaussianDelta(double mu, const Generating& generating, double epsilon) {
-  const Neighbours pair = CutGaussians(mu, 2000);
-  return std::max(SelectedDelta(pair, generating, epsilon), SelectedDelta(Reversed(pair), generating, epsilon));
+  const NeighbourPair pair = CutGaussians(mu, 2000);
+  return std::max(SelectedDelta(pair, generating, epsilon), SelectedDelta(SwapNeighbours(pair), generating, epsilon));
 }
 
 }  // namespace retort::privacy

@@ -65,9 +65,9 @@ std::string CheckClaim(double epsilon, double delta, long double leaked) {
 }
 
 // Two neighbours' outcomes, of which few tell much, in any order of scores.
-Neighbours DrawNeighbours(std::mt19937_64& random) {
+NeighbourPair DrawNeighbours(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform;
-  Neighbours pair;
+  NeighbourPair pair;
   const int outcomes = 2 + static_cast<int>(random() % 5);
   const double loss = std::exp(-4 + 4.5 * uniform(random));
   for (int i = 0; i < outcomes; ++i) {
@@ -83,7 +83,7 @@ Neighbours DrawNeighbours(std::mt19937_64& random) {
 }
 
 // All that is known of it: its Renyi divergence, and the largest loss.
-SelectionBase MeasureNeighbours(const Neighbours& pair) {
+SelectionBase MeasureNeighbours(const NeighbourPair& pair) {
   SelectionBase base;
   double largest = 0;
   for (std::size_t i = 0; i < pair.p.size(); ++i)
@@ -99,7 +99,7 @@ SelectionBase MeasureNeighbours(const Neighbours& pair) {
 TEST(Selection, EnumeratedSelectionsStayBelowTheClaims) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 25; ++round) {
-    const Neighbours pair = DrawNeighbours(random);
+    const NeighbourPair pair = DrawNeighbours(random);
     const SelectionBase base = MeasureNeighbours(pair);
     for (const DrawLaw& law : Laws()) {
       const Generating generating = MakeGenerating(law);
@@ -113,7 +113,7 @@ TEST(Selection, EnumeratedSelectionsStayBelowTheClaims) {
 TEST(Selection, EnumeratedRenyiDivergencesStayBelowTheTheorems) {
   std::mt19937_64 random(12);
   for (int round = 0; round < 25; ++round) {
-    const Neighbours pair = DrawNeighbours(random);
+    const NeighbourPair pair = DrawNeighbours(random);
     const SelectionPool pool({MeasureNeighbours(pair)});
     for (const DrawLaw& law : Laws()) {
       const Probabilities p = SelectBest(pair.p, MakeGenerating(law)), q = SelectBest(pair.q, MakeGenerating(law));
@@ -139,11 +139,11 @@ TEST(Selection, FailuresOfCandidatesAreCounted) {
   for (const DrawLaw& law : Laws()) {
     const double e = 0.4, d = 1e-6, delta = 1e-3;
     const long double keep = (1 - d) / (1 + std::exp(e));
-    const Neighbours worst = {{0, keep, keep * std::exp(e), d}, {d, keep * std::exp(e), keep, 0}};
+    const NeighbourPair worst = {{0, keep, keep * std::exp(e), d}, {d, keep * std::exp(e), keep, 0}};
     for (const double epsilon : Claims(law, {PairBase(e, d)}, delta)) {
       EXPECT_EQ(CheckClaim(epsilon, delta, SelectedDelta(worst, MakeGenerating(law), epsilon)), "")
           << DescribeDraws(law);
-      EXPECT_EQ(CheckClaim(epsilon, delta, SelectedDelta(Reversed(worst), MakeGenerating(law), epsilon)), "")
+      EXPECT_EQ(CheckClaim(epsilon, delta, SelectedDelta(SwapNeighbours(worst), MakeGenerating(law), epsilon)), "")
           << DescribeDraws(law);
     }
   }
@@ -288,9 +288,9 @@ TEST(SelectionMutants, EtaWithTheOtherSignIsCaught) {
 // One candidate of two leaks more, and scores best when it is drawn.
 TEST(SelectionMutants, ClaimOfTheBestCandidateIsCaught) {
   const DrawLaw law = MakeNegativeBinomialDraws(1, 0.1).value();
-  const Neighbours quiet = CutGaussians(0.05, 1000), loud = CutGaussians(1, 1000);
-  Neighbours both;
-  for (const Neighbours* one : {&quiet, &loud}) {
+  const NeighbourPair quiet = CutGaussians(0.05, 1000), loud = CutGaussians(1, 1000);
+  NeighbourPair both;
+  for (const NeighbourPair* one : {&quiet, &loud}) {
     for (const long double probability : one->p) both.p.push_back(probability / 2);
     for (const long double probability : one->q) both.q.push_back(probability / 2);
   }
