@@ -1,6 +1,5 @@
 // What a gang of two on one host pays for being a gang: a training step of two members over Gloo, each with half
-// of the batch and one thread, against the same halves trained side by side without a word between them, and against
-// the same halves whose gradients are summed when all of them are there.
+// of the batch and one thread, against the same halves trained side by side without a word between them.
 //   gang_step_bench [NETWORK] [BATCH] [STEPS] [ROUNDS]
 // Exit 3: more than a tenth of the step is communication that computing did not hide.
 #include <ATen/ATen.h>
@@ -86,28 +85,8 @@ double Slowest(Collective& gang, double seconds) {
   return slowest;
 }
 
-// The same volume as a gang sends, when the step is over.
-double SecondsOfWaitedSteps(Learner& learner, const Minibatch& batch, int steps, Collective& gang) {
-  at::Tensor gradient = at::zeros_like(learner.network().parameters().gradient());
-  at::Tensor statistics = at::zeros_like(learner.network().buffers().flat());
-  const auto began = Clock::now();
-  for (int i = 0; i < steps; ++i) {
-    static_cast<void>(Require(learner.Teach(batch, 1e-3, std::nullopt)));
-    Require(Result<int>(gang.AllReduceSum(gradient).ok() ? 0 : 1));
-    if (statistics.numel() > 0) Require(Result<int>(gang.AllReduceSum(statistics).ok() ? 0 : 1));
-  }
-  return std::chrono::duration<double>(Clock::now() - began).count() / steps;
-}
-
-// Of a step.
-struct Seconds {
-  double apart = 0, waited = 0, together = 0;
-  [[nodiscard]] double Exposed() const { return std::max(0.0, together - apart) / together; }
-  // Of what waiting costs, what is left.
-  [[nodiscard]] double Left() const { return waited > apart ? std::max(0.0, together - apart) / (waited - apart) : 1; }
-};
-
-std::vector<Seconds> Measure(const Options& options, int rank, std::array<int, 2> ends) {
+// Seconds a step: apart, together.
+std::vector<std::pair<double, double>> Measure(const Options& options, int rank, std::array<int, 2> ends) {
   at::set_num_threads(1);
   PrepareTorch();
   cluster::Start start;
@@ -122,15 +101,13 @@ std::vector<Seconds> Measure(const Options& options, int rank, std::array<int, 2
   const at::Tensor targets = OneHotTargets(at::randint(10, {options.batch}, at::kLong), 10);
   const Minibatch own = OwnMinibatch(images, targets, *gang);
   Learner apart = MakeLearner(options, *alone), together = MakeLearner(options, *gang);
-  std::vector<Seconds> seconds;
+  std::vector<std::pair<double, double>> seconds;
   for (int round = -1; round < options.rounds; ++round) {
     Require(Result<int>(gang->Barrier().ok() ? 0 : 1));
     const double slowest = Slowest(*gang, SecondsOfSteps(apart, own, options.steps));
     Require(Result<int>(gang->Barrier().ok() ? 0 : 1));
-    const double waited = SecondsOfWaitedSteps(apart, own, options.steps, *gang);
-    Require(Result<int>(gang->Barrier().ok() ? 0 : 1));
     const double b = SecondsOfSteps(together, own, options.steps);
-    if (round >= 0) seconds.push_back({slowest, waited, b});  // the first one warms up
+    if (round >= 0) seconds.emplace_back(slowest, b);  // the first one warms up
   }
   return seconds;
 }
@@ -146,20 +123,15 @@ int Run(const Options& options) {
   }
   const auto seconds = Measure(options, 0, ends);
   waitpid(child, nullptr, 0);
-  std::vector<double> exposed, left;
-  for (const Seconds& round : seconds) {
-    exposed.push_back(round.Exposed());
-    left.push_back(round.Left());
-  }
+  std::vector<double> exposed;
+  for (const auto& [apart, together] : seconds) exposed.push_back(std::max(0.0, together - apart) / together);
   std::sort(exposed.begin(), exposed.end());
-  std::sort(left.begin(), left.end());
   const double median = exposed[exposed.size() / 2];
   std::printf(
-      "{\"network\":\"%s\",\"batch\":%lld,\"apart_ms\":%.2f,\"waited_ms\":%.2f,\"together_ms\":%.2f,"
-      "\"exposed\":%.3f,\"exposed_least\":%.3f,\"exposed_most\":%.3f,\"left_of_waiting\":%.3f}\n",
-      options.network.c_str(), static_cast<long long>(options.batch), 1e3 * seconds.back().apart,
-      1e3 * seconds.back().waited, 1e3 * seconds.back().together, median, exposed.front(), exposed.back(),
-      left[left.size() / 2]);
+      "{\"network\":\"%s\",\"batch\":%lld,\"apart_ms\":%.2f,\"together_ms\":%.2f,\"exposed\":%.3f,"
+      "\"exposed_least\":%.3f,\"exposed_most\":%.3f}\n",
+      options.network.c_str(), static_cast<long long>(options.batch), 1e3 * seconds.back().first,
+      1e3 * seconds.back().second, median, exposed.front(), exposed.back());
   return median <= kMostExposed ? 0 : 3;
 }
 

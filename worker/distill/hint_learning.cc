@@ -57,9 +57,7 @@ Result<at::Tensor> HintLearning::ParameterGradient(const at::Tensor& adapted, co
 }
 
 Status HintLearning::Step(const at::Tensor& gradient, const QueryBatch& batch, double learning_rate) {
-  RETORT_ASSIGN_OR_RETURN(const auto statistics,
-                          student_.buffers().BeginShareInGang(batch.images.size(0), batch.size(), gang_));
-  RETORT_RETURN_IF_ERROR(AwaitSum(statistics));
+  RETORT_RETURN_IF_ERROR(student_.buffers().ShareInGang(batch.images.size(0), batch.size(), gang_));
   const std::int64_t own = student_.parameters().flat().numel();
   student_adam_.Step(student_.parameters().flat(), gradient.narrow(0, 0, own), learning_rate);
   adapter_adam_.Step(adapter_.flat(), gradient.narrow(0, own, adapter_.flat().numel()), learning_rate);
@@ -95,10 +93,8 @@ Status LogitLearning::Step(const at::Tensor& logits, const at::Tensor& seed, con
     seeds.push_back(seed);
   }
   ParameterArena& parameters = student_.parameters();
-  RETORT_ASSIGN_OR_RETURN(const auto statistics,
-                          student_.buffers().BeginShareInGang(batch.images.size(0), batch.size(), gang_));
   RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
-  RETORT_RETURN_IF_ERROR(AwaitSum(statistics));
+  RETORT_RETURN_IF_ERROR(student_.buffers().ShareInGang(batch.images.size(0), batch.size(), gang_));
   adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
   return {};
 }

@@ -45,9 +45,4 @@ class Collective {
   [[nodiscard]] virtual Status Barrier() = 0;
 };
 
-// Waits for the operation; ok where there is none.
-[[nodiscard]] inline Status AwaitSum(const std::unique_ptr<PendingOperation>& operation) {
-  return operation == nullptr ? Status() : operation->Wait();
-}
-
 }  // namespace retort::worker

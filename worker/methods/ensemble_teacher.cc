@@ -173,14 +173,15 @@ class NetworkEnsemble final : public Method {
       rows[m] = batch.size(0);
       RETORT_ASSIGN_OR_RETURN(const Minibatch minibatch, own ? Load(at, step, batch) : Nothing(rows[m]));
       const RngStream dropout(spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step));
-      RETORT_ASSIGN_OR_RETURN(const double loss,
-                              member.learner.Differentiate(minibatch, dropout.Lane(static_cast<std::uint64_t>(m))));
-      sums[0] += loss;
+      sums[0] += member.learner.Differentiate(minibatch, dropout.Lane(static_cast<std::uint64_t>(m)));
       sums[1] += own ? 1 : 0;
     }
     for (std::size_t m = 0; m < members_.size(); ++m) {
       Member& member = *members_[m];
-      if (rows[m] > 0) RETORT_RETURN_IF_ERROR(member.learner.Apply(RateAt(spec_, step, member.steps)));
+      if (rows[m] == 0) continue;
+      const auto at = static_cast<std::int64_t>(m);
+      const bool own = at >= share.first && at < share.first + share.count;
+      RETORT_RETURN_IF_ERROR(member.learner.Apply(own ? rows[m] : 0, rows[m], RateAt(spec_, step, member.steps)));
     }
     if (ShouldRecordLoss(spec_, step, step, steps_)) {
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));

@@ -155,12 +155,11 @@ void BufferArena::Reset() {
   for (at::Tensor& variance : variances_) variance.fill_(1);
 }
 
-Result<std::unique_ptr<PendingOperation>> BufferArena::BeginShareInGang(std::int64_t own_rows, std::int64_t rows,
-                                                                        Collective& gang) {
-  if (empty() || gang.size() == 1 || rows == 0) return std::unique_ptr<PendingOperation>();
+Status BufferArena::ShareInGang(std::int64_t own_rows, std::int64_t rows, Collective& gang) {
+  if (empty() || gang.size() == 1 || rows == 0) return {};
   const at::NoGradGuard no_grad;
   flat_.mul_(static_cast<double>(own_rows) / static_cast<double>(rows));
-  return gang.BeginAllReduceSum(flat_);
+  return gang.AllReduceSum(flat_);
 }
 
 }  // namespace retort::worker

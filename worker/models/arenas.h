@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,10 +95,8 @@ class BufferArena {
   void Reset();
 
   // Every member's statistics become the mean of all members', weighted by the rows that each had of the
-  // batch of `rows`; the same bits everywhere. A member without rows takes the mean of the others. As
-  // Collective::BeginAllReduceSum; null where there is nothing to share. Error: of the gang.
-  [[nodiscard]] Result<std::unique_ptr<PendingOperation>> BeginShareInGang(std::int64_t own_rows, std::int64_t rows,
-                                                                           Collective& gang);
+  // batch of `rows`; the same bits everywhere. A member without rows takes the mean of the others. Error: of the gang.
+  [[nodiscard]] Status ShareInGang(std::int64_t own_rows, std::int64_t rows, Collective& gang);
 
  private:
   at::Tensor flat_, counts_;

@@ -68,17 +68,14 @@ void Learner::Descend(double learning_rate) {
 Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
                               double temperature, const Expectation& expect) {
   const Pass pass = Forward(batch, dropout, temperature, expect);
-  if (batch.images.size(0) == 0) network_->CountBatch();
-  RETORT_ASSIGN_OR_RETURN(const auto statistics,
-                          network_->buffers().BeginShareInGang(batch.images.size(0), batch.rows, gang_));
   RETORT_RETURN_IF_ERROR(SumGradients(pass.outputs, pass.seeds, network_->parameters(), gang_));
-  RETORT_RETURN_IF_ERROR(AwaitSum(statistics));
+  if (batch.images.size(0) == 0) network_->CountBatch();
+  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
   Descend(learning_rate);
   return pass.loss;
 }
 
-Result<double> Learner::Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
-                                      double temperature) {
+double Learner::Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature) {
   ParameterArena& parameters = network_->parameters();
   const Pass pass = Forward(batch, dropout, temperature, {});
   if (pass.outputs.empty()) {
@@ -87,17 +84,12 @@ Result<double> Learner::Differentiate(const Minibatch& batch, const std::optiona
   } else {
     parameters.Gather(VectorJacobian(pass.outputs, pass.seeds, parameters.leaves()));
   }
-  RETORT_ASSIGN_OR_RETURN(statistics_, network_->buffers().BeginShareInGang(batch.images.size(0), batch.rows, gang_));
-  if (gang_.size() > 1 && batch.rows > 0) {
-    RETORT_ASSIGN_OR_RETURN(gradient_, gang_.BeginAllReduceSum(parameters.gradient()));
-  }
   return pass.loss;
 }
 
-Status Learner::Apply(double learning_rate) {
-  const auto statistics = std::exchange(statistics_, nullptr), gradient = std::exchange(gradient_, nullptr);
-  RETORT_RETURN_IF_ERROR(AwaitSum(statistics));
-  RETORT_RETURN_IF_ERROR(AwaitSum(gradient));
+Status Learner::Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate) {
+  if (gang_.size() > 1) RETORT_RETURN_IF_ERROR(gang_.AllReduceSum(network_->parameters().gradient()));
+  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(own_rows, rows, gang_));
   Descend(learning_rate);
   return {};
 }

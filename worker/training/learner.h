@@ -58,11 +58,11 @@ class Learner {
                                      const Expectation& expect = {});
 
   // Teach in two halves, for gangs whose members teach different networks. Differentiate puts this member's part
-  // of the gradient into the arena and begins to sum gradients and running statistics over the gang; Apply waits for
-  // the sums and steps. Between them nothing reads or writes either. Every member differentiates in the same order.
-  [[nodiscard]] Result<double> Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
-                                             double temperature = 1);
-  [[nodiscard]] Status Apply(double learning_rate);
+  // of the gradient into the arena, without communication in the gang; Apply sums gradients and running statistics over
+  // the gang and steps. `own_rows`: those of the batch of `rows` that this member differentiated.
+  [[nodiscard]] double Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
+                                     double temperature = 1);
+  [[nodiscard]] Status Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate);
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
@@ -86,7 +86,6 @@ class Learner {
   Collective& gang_;
   Precision precision_;
   std::variant<Adam, Sgd> optimiser_;
-  std::unique_ptr<PendingOperation> statistics_, gradient_;  // sums between Differentiate and Apply
 };
 
 // The learning rate at step `step` of `steps`, as the trial's keys schedule it.
