@@ -61,10 +61,9 @@ class DenseDistillation final : public StudentMethod {
     const double rate =
         spec_.optimization.lr * HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end);
     const RngStream dropout(spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step));
-    RETORT_ASSIGN_OR_RETURN(const double loss, learner_.Teach(OwnMinibatch(images, targets, gang_), rate, dropout,
-                                                              spec_.distill.temperature));
-    series.emplace_back("train.student_loss", loss);
-    return {};
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss, learner_.Teach(OwnMinibatch(images, targets, gang_), rate, dropout,
+                                                                  spec_.distill.temperature));
+    return RecordLoss(loss, "train.student_loss", gang_, series);
   }
 
   Result<Outcome> Finish() override {
@@ -123,9 +122,10 @@ class DenseDistillation final : public StudentMethod {
       const at::Tensor images = generator_->Forward(leaf);
       RETORT_ASSIGN_OR_RETURN(const release::CriticGradient judged,
                               critic_->Judge(images, spec_.batch, gang_, {labels, &learner_.network()}));
-      if (!best.defined() || judged.loss < least) {
+      const double loss = judged.loss.item<double>();
+      if (!best.defined() || loss < least) {
         best = images.detach().clone();
-        least = judged.loss;
+        least = loss;
       }
       if (spec_.generator.steps == 0) break;
       std::vector<at::Tensor> inputs = parameters.leaves();
@@ -162,7 +162,7 @@ Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs
   if (inputs.gang.size() > 1) return UsageError("dense runs on one device: remove devices.");
   if (CountPoolSteps(spec) > kMaxPoolSteps) return UsageError("dense passes over its pool too often: lower steps.");
   StudentParts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang, inputs.graphs));
   RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   GeneratorSettings settings = MakeGeneratorSettings(spec, data.scale);

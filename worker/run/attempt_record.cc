@@ -95,7 +95,8 @@ Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, c
 }
 
 std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
-                           const std::string& trained_on, const std::vector<std::pair<std::string, double>>& timings) {
+                           const std::string& trained_on, const std::vector<std::pair<std::string, double>>& timings,
+                           const std::vector<RegionUse>& regions) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   nlohmann::json json = {
@@ -103,6 +104,11 @@ std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, cons
       {"host", host.data()},    {"device", device},       {"trained_on", trained_on},
       {"threads", spec.threads}};
   for (const auto& [name, value] : timings) json["timings"][name] = value;
+  for (const RegionUse& use : regions) {
+    nlohmann::json& region = json["graphs"][use.name];
+    region = {{"eager", use.eager}, {"recorded", use.recorded}, {"replayed", use.replayed}};
+    if (!use.declined.empty()) region["declined"] = use.declined;
+  }
   return json.dump();
 }
 

@@ -12,6 +12,7 @@
 #include "worker/devices/energy_meter.h"
 #include "worker/gang/collective.h"
 #include "worker/methods/method.h"
+#include "worker/tensors/step_graphs.h"
 
 namespace retort::worker {
 
@@ -49,9 +50,11 @@ struct AttemptCost {
 [[nodiscard]] Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, const Outcome& outcome);
 
 // What a result was made with, one JSON object: build, torch, cpu capability, host, device, kinds of device that it was
-// trained on (TrainedOn), threads, timings.
+// trained on (TrainedOn), threads, timings, and where steps were recorded how often each region ran by what, and why
+// not by a graph.
 [[nodiscard]] std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
                                          const std::string& trained_on,
-                                         const std::vector<std::pair<std::string, double>>& timings);
+                                         const std::vector<std::pair<std::string, double>>& timings,
+                                         const std::vector<RegionUse>& regions = {});
 
 }  // namespace retort::worker
