@@ -234,13 +234,15 @@ HostTopology DiscoverHost(const std::vector<std::string>& environment, const std
   return host;
 }
 
-std::vector<std::string> AssignDevices(const HostTopology& host, int local_rank, int local_size, int slots) {
-  RETORT_CHECK(slots >= 1 && local_size >= 1 && local_rank >= 0 && local_rank < local_size);
+std::vector<std::string> AssignDevices(const HostTopology& host, int local_rank, int local_size, int slots,
+                                       int per_gpu) {
+  RETORT_CHECK(slots >= 1 && per_gpu >= 1 && local_size >= 1 && local_rank >= 0 && local_rank < local_size);
   if (host.cuda_devices == 0) return std::vector<std::string>(static_cast<std::size_t>(slots), "cpu");
   std::vector<std::string> devices;
   const int begin = local_rank * host.cuda_devices / local_size;
   const int end = (local_rank + 1) * host.cuda_devices / local_size;
-  for (int device = begin; device < end; ++device) devices.push_back("cuda:" + std::to_string(device));
+  for (int device = begin; device < end; ++device)
+    devices.insert(devices.end(), static_cast<std::size_t>(per_gpu), "cuda:" + std::to_string(device));
   return devices;
 }
 

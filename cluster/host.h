@@ -50,9 +50,10 @@ struct HostTopology {
 
 // Returns the devices of the agent `local_rank` of `local_size` on this host: a contiguous share of the CUDA
 // devices ("cuda:0", ...; ordinals as the worker sees them), or `slots` times "cpu" when the host has
-// none. An agent beyond the number of devices has none. slots >= 1, 0 <= local_rank < local_size.
+// none. An agent beyond the number of devices has none. Each CUDA device stands there `per_gpu` times. slots >= 1,
+// per_gpu >= 1, 0 <= local_rank < local_size.
 [[nodiscard]] std::vector<std::string> AssignDevices(const HostTopology& host, int local_rank, int local_size,
-                                                     int slots);
+                                                     int slots, int per_gpu = 1);
 
 // Returns the UUIDs of GPUs ("GPU-..."), by which other tools name them too, by CUDA ordinal: as the driver's files
 // below `driver_directory` tell (DIRECTORY/<bus>/information) and CUDA_VISIBLE_DEVICES of `environment` ("NAME=value"

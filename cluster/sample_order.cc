@@ -10,14 +10,6 @@
 namespace retort::cluster {
 namespace {
 
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
-
-std::int64_t Count(JsonFields& fields, const char* key) {
-  const std::int64_t count = fields.Integer(key);
-  if (count < 0 || count > kMaxCount) fields.Fail(key, "a number from 0 to 2^40");
-  return count;
-}
-
 nlohmann::json ToJson(const SampleEvaluation& evaluation) {
   return {{"network", evaluation.network},
           {"training", evaluation.training},
@@ -34,11 +26,11 @@ Result<SampleEvaluation> ReadEvaluation(const std::string& json) {
   JsonFields fields(json, "evaluation of samples");
   SampleEvaluation evaluation;
   evaluation.network = fields.String("network");
-  evaluation.training = Count(fields, "training");
-  evaluation.held_out = Count(fields, "held_out");
-  evaluation.test = Count(fields, "test");
-  evaluation.epochs = Count(fields, "epochs");
-  evaluation.epoch = Count(fields, "epoch");
+  evaluation.training = fields.Count("training");
+  evaluation.held_out = fields.Count("held_out");
+  evaluation.test = fields.Count("test");
+  evaluation.epochs = fields.Count("epochs");
+  evaluation.epoch = fields.Count("epoch");
   evaluation.held_out_accuracy = fields.Number("held_out_accuracy");
   evaluation.accuracy = fields.Number("accuracy");
   evaluation.frechet_distance = fields.Number("frechet_distance");
@@ -76,7 +68,7 @@ Result<SampleOrder> DecodeSampleOrder(const std::string& json) {
     *value = fields.String(key);
   order.labels =
       static_cast<SampleLabels>(fields.Enumerator("labels", static_cast<std::uint8_t>(SampleLabels::released)));
-  order.count = Count(fields, "count");
+  order.count = fields.Count("count");
   const std::string seed = fields.String("seed");
   const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), order.seed);
   if (error != std::errc() || end != seed.data() + seed.size()) fields.Fail("seed", "a whole number in digits");
@@ -97,18 +89,13 @@ std::string EncodeSampleReport(const SampleReport& report) {
 Result<SampleReport> DecodeSampleReport(const std::string& json) {
   JsonFields fields(json, "sample report");
   SampleReport report;
-  report.channels = Count(fields, "channels");
-  report.height = Count(fields, "height");
-  report.width = Count(fields, "width");
+  report.channels = fields.Count("channels");
+  report.height = fields.Count("height");
+  report.width = fields.Count("width");
+  report.labels = fields.Counts("labels");
   report.digest = fields.String("digest");
   const std::string evaluation = fields.String("evaluation");
   RETORT_RETURN_IF_ERROR(fields.status());
-  // JsonFields has seen that this is an object.
-  for (const nlohmann::json& count : ParseJson(json).value("labels", nlohmann::json::array())) {
-    const std::optional<std::int64_t> value = FindInteger<std::int64_t>(count);
-    if (!value || *value < 0) return DamageError("sample report: labels: counts of pictures are wanted");
-    report.labels.push_back(*value);
-  }
   if (evaluation.empty()) return report;
   RETORT_ASSIGN_OR_RETURN(report.evaluation, ReadEvaluation(evaluation));
   return report;

@@ -103,6 +103,9 @@ bool IsFromOutside(int signal) {
   return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
+// Of a program that the dynamic loader gave up.
+constexpr int kNotLoaded = 127;
+
 ExitReport MakeExitReport(pid_t pid, int status, bool by_agent, bool short_of_memory) {
   ExitReport report;
   const std::string who = "Worker process " + std::to_string(pid);
@@ -125,6 +128,11 @@ ExitReport MakeExitReport(pid_t pid, int status, bool by_agent, bool short_of_me
   } else {
     report.value = WEXITSTATUS(status);
     report.text = who + " exited with code " + std::to_string(report.value);
+    if (report.value == kNotLoaded)
+      report.text +=
+          ": a library that it needs is not there, or is another version, and its log says which. Where it is "
+          "LibTorch's, "
+          "set TORCH_DIR to the folder of the Python package torch for which this retort was built";
   }
   report.text += ".";
   return report;
@@ -252,6 +260,26 @@ bool IsLauncherVariable(std::string_view name) {
          std::ranges::find(kNames, name) != kNames.end();
 }
 
+namespace {
+
+constexpr std::string_view kTorch = "TORCH_DIR=", kLibraries = "LD_LIBRARY_PATH=";
+
+void AddTorchLibraries(std::vector<std::string>& environment) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find_if(environment, [name](const std::string& entry) { return entry.starts_with(name); });
+  };
+  const auto torch = find(kTorch);
+  if (torch == environment.end() || torch->size() == kTorch.size()) return;
+  const std::string folder = torch->substr(kTorch.size()) + "/lib";
+  const auto libraries = find(kLibraries);
+  if (libraries == environment.end())
+    environment.push_back(std::string(kLibraries) + folder);
+  else
+    libraries->insert(kLibraries.size(), folder + ":");
+}
+
+}  // namespace
+
 std::vector<std::string> MakeWorkerEnvironment(const std::vector<std::string>& inherited,
                                                const std::vector<std::pair<std::string, std::string>>& overrides) {
   const auto overridden = [&](std::string_view name) {
@@ -263,6 +291,7 @@ std::vector<std::string> MakeWorkerEnvironment(const std::vector<std::string>& i
     if (!IsLauncherVariable(name) && !overridden(name)) environment.push_back(entry);
   }
   for (const auto& [name, value] : overrides) environment.push_back(name + "=" + value);
+  AddTorchLibraries(environment);
   return environment;
 }
 

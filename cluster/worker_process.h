@@ -77,7 +77,8 @@ class WorkerProcess {
 [[nodiscard]] bool IsLauncherVariable(std::string_view name);
 
 // `inherited` ("NAME=value" entries) without launcher variables, with `overrides` (name, value) put in
-// place of equal names or appended: thread counts, device masks.
+// place of equal names or appended: thread counts, device masks. With TORCH_DIR, the folder of a torch package, its
+// libraries come first in LD_LIBRARY_PATH: a worker that has no LibTorch beside it finds that one.
 [[nodiscard]] std::vector<std::string> MakeWorkerEnvironment(
     const std::vector<std::string>& inherited, const std::vector<std::pair<std::string, std::string>>& overrides);
 

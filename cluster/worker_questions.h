@@ -55,6 +55,10 @@ struct ModelOrder {
 // Error: damage, naming the field.
 [[nodiscard]] Result<ModelOrder> DecodeModelOrder(const std::string& json);
 
+// The argument with which the worker program, in place of its work, takes the spec of a trial (EncodeTrialSpec) that
+// follows it, and answers with the layers of the network that the trial trains (worker/models/layer_text.h).
+inline constexpr const char* kLayersArgument = "--network-layers";
+
 // The argument with which the worker program looks for CUDA devices in place of its work, and sends one Hello that says
 // what it found.
 inline constexpr const char* kProbeCuda = "--probe-cuda";

@@ -31,6 +31,7 @@ std::vector<MetricFamily> MakeCatalogue() {
   const MetricLabel claim = {"claim", {"example"}, {}};
   const MetricLabel rank = OpenLabel("rank", "ranks of the launcher");
   const MetricLabel slot = OpenLabel("slot", "slots of a rank");
+  const MetricLabel host = OpenLabel("host", "hosts");
   return {
       {Metric::build_info,
        "retort_build_info",
@@ -284,6 +285,21 @@ std::vector<MetricFamily> MakeCatalogue() {
        "seconds",
        "When a trial last succeeded, in Unix time; 0 before the first.",
        {},
+       {}},
+      {Metric::energy_joules_total,
+       "retort_energy_joules_total",
+       kCounter,
+       "joules",
+       "Energy of the GPUs of attempts that succeeded, as the driver counts it; absent for hosts where it does not.",
+       {host},
+       {}},
+      {Metric::device_busy_ratio,
+       "retort_device_busy_ratio",
+       kGauge,
+       "ratio",
+       "Fraction of their time in which GPUs of attempts that succeeded ran a kernel; absent where the driver does not "
+       "say it.",
+       {host},
        {}},
   };
 }

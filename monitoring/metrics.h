@@ -83,6 +83,8 @@ enum class Metric : std::uint8_t {
   expected_end_timestamp_seconds,
   last_trial_end_timestamp_seconds,
   last_success_timestamp_seconds,
+  energy_joules_total,
+  device_busy_ratio,
 };
 
 struct MetricLabel {

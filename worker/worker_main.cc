@@ -35,8 +35,9 @@ bool IsKnownCommand(int argc, char** argv) {
   if (argc < 2) return true;
   for (const char* const alone : {"--version", retort::cluster::kProbeCuda, retort::worker::kHandOverFlag})
     if (std::strcmp(argv[1], alone) == 0) return true;
-  for (const char* const with_order : {retort::privacy::kAuditArgument, retort::cluster::kSampleArgument,
-                                       retort::cluster::kModelArgument, retort::cluster::kReportArgument})
+  for (const char* const with_order :
+       {retort::privacy::kAuditArgument, retort::cluster::kSampleArgument, retort::cluster::kModelArgument,
+        retort::cluster::kLayersArgument, retort::cluster::kReportArgument})
     if (std::strcmp(argv[1], with_order) == 0) return argc > 2 && argv[2][std::strspn(argv[2], " \t\r\n")] != '\0';
   return false;
 }
@@ -78,6 +79,8 @@ int main(int argc, char** argv) {
     return retort::ExitCode(retort::worker::samples::ServeSamples(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kModelArgument) == 0)
     return retort::ExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
+  if (argc > 2 && std::strcmp(argv[1], retort::cluster::kLayersArgument) == 0)
+    return retort::ExitCode(retort::worker::ServeLayers(link, argv[2]).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kReportArgument) == 0)
     return retort::ExitCode(retort::worker::ServeReport(link, RETORT_VERSION, argv[2]).code());
   const auto first = retort::worker::ReadHandedOverStart(argc, argv);

@@ -64,6 +64,6 @@ if(LibTorch_FOUND AND NOT TARGET Torch::cpu)
     INTERFACE_INCLUDE_DIRECTORIES
       "${LibTorch_DIR}/include;${LibTorch_DIR}/include/torch/csrc/api/include"
     INTERFACE_COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO"
-    INTERFACE_LINK_OPTIONS "LINKER:-rpath,${LibTorch_LIBRARY_DIR};LINKER:--disable-new-dtags"
+    INTERFACE_LINK_OPTIONS "LINKER:--disable-new-dtags"
     INTERFACE_LINK_LIBRARIES "Torch::c10;Threads::Threads")
 endif()

@@ -13,6 +13,13 @@
 namespace retort {
 namespace {
 
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
+
+std::optional<std::int64_t> ParseCount(const nlohmann::json& value) {
+  const std::optional<std::int64_t> count = FindInteger<std::int64_t>(value);
+  return count && *count >= 0 && *count <= kMaxCount ? count : std::nullopt;
+}
+
 std::optional<double> ParseNumber(const nlohmann::json& value) {
   if (value.is_number()) return value.get<double>();
   if (!value.is_string()) return std::nullopt;
@@ -78,6 +85,28 @@ std::int64_t JsonFields::Integer(const char* key) {
   const std::optional<std::int64_t> integer = value != nullptr ? FindInteger<std::int64_t>(*value) : std::nullopt;
   if (!integer) Fail(key, "a whole number");
   return integer.value_or(0);
+}
+
+std::int64_t JsonFields::Count(const char* key) {
+  const nlohmann::json* value = Find(key);
+  const std::optional<std::int64_t> count = value != nullptr ? ParseCount(*value) : std::nullopt;
+  if (!count) Fail(key, "a whole number from 0 to 2^40");
+  return count.value_or(0);
+}
+
+std::vector<std::int64_t> JsonFields::Counts(const char* key) {
+  std::vector<std::int64_t> counts;
+  const nlohmann::json* value = Find(key);
+  if (value == nullptr || !value->is_array()) {
+    Fail(key, "a list of counts");
+    return counts;
+  }
+  for (const nlohmann::json& entry : *value) {
+    const std::optional<std::int64_t> count = ParseCount(entry);
+    if (!count) Fail(key, "a list of counts");
+    counts.push_back(count.value_or(0));
+  }
+  return counts;
 }
 
 std::uint8_t JsonFields::Enumerator(const char* key, std::uint8_t last) {

@@ -60,6 +60,8 @@ class JsonFields {
   [[nodiscard]] double Number(const char* key);
   [[nodiscard]] std::optional<double> NumberOrNull(const char* key);
   [[nodiscard]] std::int64_t Integer(const char* key);
+  [[nodiscard]] std::int64_t Count(const char* key);                          // 0..2^40
+  [[nodiscard]] std::vector<std::int64_t> Counts(const char* key);            // the same, any number of them
   [[nodiscard]] std::uint8_t Enumerator(const char* key, std::uint8_t last);  // 0..last
   [[nodiscard]] bool Flag(const char* key);
   [[nodiscard]] std::string String(const char* key);

@@ -203,7 +203,7 @@ constexpr std::array<std::string_view, 2> kMasksBy = {"magnitude", "value"};
 constexpr std::array<std::string_view, 2> kMasksOver = {"row", "batch"};
 constexpr std::array<std::string_view, 6> kAugments = {"none",   "shift",  "crop-flip", "random-resized-crop",
                                                        "affine", "elastic"};
-constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
+constexpr std::array<std::string_view, 3> kPrecisions = {"float32", "bfloat16", "tf32"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr std::array<std::string_view, 2> kInitialisations = {"as-defined", "xavier"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
@@ -491,7 +491,8 @@ constexpr SpecKey kKeys[] = {
                     "a little, elastic: bent by a smooth field besides")))),
     Quiet(Choice<&S::precision>("precision", kPrecisions,
                                 kPlain | kEnsemble | kAsking | kMerf | kLabel | kFederated | kSpectral,
-                                "of the arithmetic inside networks that are trained; parameters, optimiser and "
+                                "of the arithmetic inside networks: bfloat16 while they are trained, tf32 always, in "
+                                "products and convolutions on GPUs (CPUs compute float32); parameters, optimiser and "
                                 "releases stay float32")),
 
     Row<&S::optimization, &OptimizationValues::lr>("lr", kRate, kAll, "learning rate at the start"),

@@ -47,8 +47,8 @@ enum class MaskOver : std::uint8_t { row, batch };
 enum class StopMetric : std::uint8_t { none, loss, accuracy };
 // What is done to a training image at random.
 enum class Augment : std::uint8_t { none, shift, crop_flip, random_resized_crop, affine, elastic };
-// Of the arithmetic inside a network; parameters, optimiser and releases are float32 with either.
-enum class Precision : std::uint8_t { float32, bfloat16 };
+// Of the arithmetic inside a network; parameters, optimiser and releases are float32 with any.
+enum class Precision : std::uint8_t { float32, bfloat16, tf32 };
 enum class Optimizer : std::uint8_t { adam, sgd };
 // How the weights of student and generator begin: by their networks' definitions, or by Xavier's rule.
 enum class Initialisation : std::uint8_t { as_defined, xavier };

@@ -51,12 +51,10 @@ json FindingJson(const AuditFinding& finding) {
   return out;
 }
 
-std::string FormatText(const json& value) { return DumpJson(value); }
-
 Status ReadFigures(const json& list, AuditFinding& finding) {
   if (!list.is_array()) return DamageError("The audit finding has no valid 'figures': expected a list.");
   for (const json& entry : list) {
-    JsonFields fields(FormatText(entry), "figure of an audit");
+    JsonFields fields(DumpJson(entry), "figure of an audit");
     std::string name = fields.String("name");
     const double value = fields.Number("value");
     RETORT_RETURN_IF_ERROR(fields.status());
@@ -70,7 +68,7 @@ Result<AuditCurve> DecodeCurve(const json& object) {
   const Status wrong = DamageError("The audit finding has no valid 'curve': expected rising counts of two kinds.");
   const json passed = object.value("false_positives", json()), hit = object.value("true_positives", json());
   if (!passed.is_array() || !hit.is_array() || passed.size() != hit.size()) return wrong;
-  JsonFields fields(FormatText(object), "curve of an audit");
+  JsonFields fields(DumpJson(object), "curve of an audit");
   AuditCurve curve;
   curve.members = fields.Integer("members");
   curve.others = fields.Integer("others");
@@ -94,7 +92,7 @@ std::optional<double> LaterNumber(const json& object, const char* name, JsonFiel
 }
 
 Result<AuditFinding> DecodeFinding(const json& object) {
-  JsonFields fields(FormatText(object), "audit finding");
+  JsonFields fields(DumpJson(object), "audit finding");
   AuditFinding finding;
   const std::optional<AuditKind> kind = FindAuditKind(fields.String("kind"));
   if (!kind) fields.Fail("kind", "the name of an audit");
@@ -127,7 +125,7 @@ Result<AuditFinding> DecodeFinding(const json& object) {
   }
   const json claim = object.value("claim", json());
   if (!claim.is_null()) {
-    RETORT_ASSIGN_OR_RETURN(finding.claim, DecodeClaim(FormatText(claim)));
+    RETORT_ASSIGN_OR_RETURN(finding.claim, DecodeClaim(DumpJson(claim)));
   }
   return finding;
 }
@@ -204,7 +202,7 @@ std::string EncodeAuditReport(const AuditReport& report) {
   out["row_digest"] = report.row_digest;
   out["findings"] = json::array();
   for (const AuditFinding& finding : report.findings) out["findings"].push_back(FindingJson(finding));
-  return FormatText(out);
+  return DumpJson(out);
 }
 
 Result<AuditReport> DecodeAuditReport(const std::string& text) {
@@ -274,10 +272,8 @@ Result<AuditOrder> DecodeAuditOrder(const std::string& json) {
   if (!(order.confidence > 0 && order.confidence < 1)) fields.Fail("confidence", "a number between 0 and 1");
   for (const auto& [key, count] : {std::pair{"samples", &order.samples}, std::pair{"canaries", &order.canaries},
                                    std::pair{"shadows", &order.shadows}, std::pair{"gan_steps", &order.gan_steps},
-                                   std::pair{"latent_steps", &order.latent_steps}}) {
-    *count = fields.Integer(key);
-    if (*count < 0) fields.Fail(key, "a count");
-  }
+                                   std::pair{"latent_steps", &order.latent_steps}})
+    *count = fields.Count(key);
   for (const auto& [key, claims] :
        {std::pair{"claims", &order.claims}, std::pair{"alarm_claims", &order.alarm_claims}}) {
     for (const std::string& text : fields.Strings(key)) {

@@ -17,6 +17,7 @@
 #include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/accountants/scalar_noise.h"
 #include "experiments/privacy/calculator_papers.h"
+#include "experiments/privacy/calculator_selection.h"
 #include "experiments/privacy/calibration.h"
 #include "experiments/privacy/planned_events.h"
 #include "experiments/privacy/relation.h"
@@ -451,6 +452,7 @@ std::vector<Answer> ByMechanism(const MechanismRule& rule, const Parameters& giv
 Result<std::vector<Answer>> ComputeEpsilon(const Question& question) {
   RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, FindCheckedRule(question));
   if (rule->name == "paper") return AnswerPaperQuestion(question);
+  if (rule->name == "select") return AnswerSelectionQuestion(question);
   if (rule->name == "votes" && !question.quick) RETORT_RETURN_IF_ERROR(CheckGrain(question));
   const Question charged = ExpandRetries(question, *rule);
   const Parameters given(charged);
@@ -494,7 +496,9 @@ double FirstEpsilon(Question question, const ParameterRule& unknown, double valu
 }
 
 // More noise, or more releases or a larger epsilon of one answer: what the parameter is.
-bool IsNoise(const ParameterRule& rule) { return !IsWhole(rule) && rule.name != "epsilon0"; }
+bool IsNoise(const ParameterRule& rule) {
+  return !IsWhole(rule) && rule.name != "epsilon0" && rule.name != "base-epsilon";
+}
 
 // The least noise or the most of anything else by doubling and halving in logarithms; claims are monotone in
 // either. `meets` is true on the side asked for.
@@ -591,7 +595,7 @@ Result<Solution> SolveQuestion(const Question& question, double epsilon) {
   if (IsNoise(*unknown)) {
     value = RoundUpToNineDigits(*value);
     for (int round = 0; round < 100 && !meets(*value); ++round) value = RoundUpToNineDigits(*value * (1 + 1e-8));
-  } else if (unknown->name == "epsilon0") {
+  } else if (!IsWhole(*unknown)) {
     for (int round = 0; round < 100 && !meets(*value); ++round) value = *value * (1 - 1e-9);
   }
   Solution solution;

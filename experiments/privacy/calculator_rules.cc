@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "experiments/base/diagnostic.h"
 #include "experiments/base/number_text.h"
+#include "experiments/privacy/calculator_selection.h"
 
 namespace retort::privacy {
 namespace {
@@ -26,6 +29,39 @@ constexpr ParameterRule kRetries{"retries", ParameterRange::retries,
 constexpr ParameterRule kBlock{"reserve-block", whole, "releases of a block; 64 as in a sweep", true};
 constexpr double kUsualBlock = 64;
 constexpr ParameterRule kSteps{"steps", whole, "number of steps"};
+
+// Of a selection over candidates that are each `base`.
+MechanismRule SelectionRule(std::string_view base, std::string_view meaning, std::vector<ParameterRule> parameters,
+                            std::vector<std::string_view> solvable, std::string_view example) {
+  const ParameterRule draws[] = {
+      {"draws", positive, "E[K], the mean number of candidates drawn, with replacement", true},
+      {"eta", ParameterRange::shape, "shape of a negative-binomial K: 1 is geometric, 0 logarithmic", true},
+      {"gamma", probability, "its other parameter, in place of --draws", true},
+      kDelta};
+  parameters.insert(parameters.end(), std::begin(draws), std::end(draws));
+  return {"select", base, meaning, std::move(parameters), std::move(solvable), example};
+}
+
+std::vector<MechanismRule> SelectionRules() {
+  return {
+      SelectionRule("subsampled-gaussian", "the best of K candidates by DP-SGD: what their tuning costs",
+                    {{"noise-multiplier", positive, "standard deviation over the norm bound"},
+                     {"sampling-rate", rate, "probability that a step samples an example"},
+                     kSteps},
+                    {"noise-multiplier", "steps"},
+                    "--base subsampled-gaussian --noise-multiplier 2 --sampling-rate 0.02 --steps 1000 --draws 10 "
+                    "--delta 1e-5"),
+      SelectionRule("gaussian", "the best of K candidates, each of N releases with N(0, S²) noise",
+                    {{"noise", positive, "standard deviation S"}, kSensitivity, kCount}, {"noise", "count"},
+                    "--base gaussian --noise 40 --sensitivity 1 --count 100 --draws 10 --delta 1e-5"),
+      SelectionRule("pure", "the best of K candidates, each (ε₀, 0)-DP", {kEpsilon0}, {"epsilon0"},
+                    "--base pure --epsilon0 0.5 --draws 10 --delta 1e-5"),
+      SelectionRule(
+          "approximate", "the best of K candidates, each (ε, δ)-DP and no more is known",
+          {{"base-epsilon", positive, "ε of one candidate"}, {"base-delta", probability, "δ of one candidate"}},
+          {"base-epsilon"}, "--base approximate --base-epsilon 1 --base-delta 1e-7 --draws 10 --delta 1e-5"),
+  };
+}
 
 std::vector<MechanismRule> Rules() {
   return {
@@ -155,6 +191,8 @@ std::string RangeText(ParameterRange range) {
       return "be a whole number from 0 to 1000";
     case ParameterRange::grain:
       return "be a whole number from 1 to 1024";
+    case ParameterRange::shape:
+      return "be above -1 and at most 10^6";
   }
   return "";
 }
@@ -175,6 +213,8 @@ bool Inside(ParameterRange range, double value) {
       return value >= 0 && value <= 1000 && value == std::floor(value);
     case ParameterRange::grain:
       return value >= 1 && value <= 1024 && value == std::floor(value);
+    case ParameterRange::shape:
+      return value > -1 && value <= 1e6;
   }
   return false;
 }
@@ -203,6 +243,16 @@ Status Unknown(const std::string& what, const std::string& word, const std::vect
                     (near.empty() ? "; known are " + Listed(known) + "." : "; did you mean " + near.front() + "?"));
 }
 
+// The flag that tells the rules of one name apart.
+std::string ChoiceFlag(std::string_view name) { return name == "select" ? "--base" : "--method"; }
+
+std::vector<std::string> Choices(std::string_view name) {
+  std::vector<std::string> names;
+  for (const MechanismRule& rule : MechanismRules())
+    if (rule.name == name) names.emplace_back(rule.method);
+  return names;
+}
+
 Result<const MechanismRule*> FindRule(const Question& question) {
   const MechanismRule* same = nullptr;
   for (const MechanismRule& rule : MechanismRules()) {
@@ -211,9 +261,41 @@ Result<const MechanismRule*> FindRule(const Question& question) {
     same = &rule;
   }
   if (same == nullptr) return Unknown("mechanism", question.mechanism, MechanismNames());
-  if (same->method.empty()) return UsageError("--method belongs to `paper`; " + question.mechanism + " has none.");
-  if (question.method.empty()) return UsageError("`paper` needs --method: one of " + Listed(PaperMethodNames()) + ".");
-  return Unknown("paper method", question.method, PaperMethodNames());
+  if (same->method.empty())
+    return UsageError("--method belongs to `paper`, and --base to `select`; " + question.mechanism + " has none.");
+  const std::vector<std::string> known = Choices(question.mechanism);
+  if (question.method.empty())
+    return UsageError("`" + question.mechanism + "` needs " + ChoiceFlag(question.mechanism) + ": one of " +
+                      Listed(known) + ".");
+  return Unknown(question.mechanism == "select" ? "base" : "paper method", question.method, known);
+}
+
+// What a candidate of a selection has of its own: parameters of its base, in their ranges.
+Status CheckCandidates(const Question& question, const MechanismRule& rule) {
+  for (const std::map<std::string, double>& candidate : question.candidates) {
+    for (const auto& [name, value] : candidate) {
+      const auto known = std::ranges::find(rule.parameters, name, &ParameterRule::name);
+      const bool own = known != rule.parameters.end() && !known->optional && name != "delta";
+      if (!own)
+        return UsageError("--candidate: " + name + " is no parameter of one candidate of base " +
+                          std::string(rule.method) + ".");
+      if (!Inside(known->range, value))
+        return UsageError("--candidate: " + name + " must " + RangeText(known->range) + ", not " +
+                          SixDigitNumber(value) + ".");
+    }
+  }
+  return {};
+}
+
+Status CheckSelection(const Question& question, const MechanismRule& rule) {
+  if (rule.name == "select") {
+    if (!question.distribution.empty() && std::ranges::count(DistributionNames(), question.distribution) == 0)
+      return Unknown("distribution", question.distribution, DistributionNames());
+    RETORT_RETURN_IF_ERROR(CheckCandidates(question, rule));
+    return ReadDrawLaw(question).status();
+  }
+  if (question.distribution.empty() && question.candidates.empty()) return {};
+  return UsageError("--distribution and --candidate belong to `select`.");
 }
 
 }  // namespace
@@ -221,6 +303,9 @@ Result<const MechanismRule*> FindRule(const Question& question) {
 const std::vector<MechanismRule>& MechanismRules() {
   static const std::vector<MechanismRule> rules = [] {
     std::vector<MechanismRule> all = Rules();
+    const std::vector<MechanismRule> selection = SelectionRules();
+    const auto paper = std::ranges::find(all, std::string_view("paper"), &MechanismRule::name);
+    all.insert(paper, selection.begin(), selection.end());
     for (MechanismRule& rule : all) rule.parameters.push_back(kExamples);
     return all;
   }();
@@ -234,16 +319,15 @@ std::vector<std::string> MechanismNames() {
   return names;
 }
 
-std::vector<std::string> PaperMethodNames() {
-  std::vector<std::string> names;
-  for (const MechanismRule& rule : MechanismRules())
-    if (!rule.method.empty()) names.emplace_back(rule.method);
-  return names;
-}
+std::vector<std::string> PaperMethodNames() { return Choices("paper"); }
+
+std::vector<std::string> SelectionBaseNames() { return Choices("select"); }
+
+std::vector<std::string> DistributionNames() { return {"geometric", "logarithmic", "negative-binomial", "poisson"}; }
 
 Result<const MechanismRule*> FindCheckedRule(const Question& question, std::string_view unknown) {
   RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, FindRule(question));
-  const std::string who = rule->method.empty() ? question.mechanism : std::string(rule->method);
+  const std::string who = rule->name != "paper" ? question.mechanism : std::string(rule->method);
   for (const auto& [name, value] : question.values) {
     const auto known = std::ranges::find(rule->parameters, name, &ParameterRule::name);
     if (known == rule->parameters.end()) return UsageError(Flag(name) + " is no parameter of " + who + ".");
@@ -255,6 +339,7 @@ Result<const MechanismRule*> FindCheckedRule(const Question& question, std::stri
       continue;
     return UsageError(who + " needs " + Flag(parameter.name) + ": " + std::string(parameter.meaning) + ".");
   }
+  RETORT_RETURN_IF_ERROR(CheckSelection(question, *rule));
   if (question.accountant.empty()) return rule;
   if (question.mechanism != "subsampled-gaussian")
     return UsageError("--accountant belongs to subsampled-gaussian; " + who + " has one way to be accounted for.");

@@ -19,6 +19,7 @@ enum class ParameterRange : unsigned char {
   choices,      // 2, 3, ... up to 10^9
   retries,      // 0, 1, ... up to 1000, as the sweep's key
   grain,        // 1, 2, ... up to 1024, as the sweep's key
+  shape,        // above -1, up to 10^6
 };
 
 struct ParameterRule {
@@ -29,8 +30,8 @@ struct ParameterRule {
 };
 
 struct MechanismRule {
-  std::string_view name;    // "gaussian", ...; "paper" has one rule for each method
-  std::string_view method;  // of "paper": "dpdfd", ...; else empty
+  std::string_view name;    // "gaussian", ...; "paper" has one rule for each method, "select" for each base
+  std::string_view method;  // of "paper": "dpdfd", ...; of "select" what one candidate is; else empty
   std::string_view meaning;
   std::vector<ParameterRule> parameters;
   std::vector<std::string_view> solvable;  // parameters that can be solved for, least noise first
@@ -41,13 +42,18 @@ struct MechanismRule {
 [[nodiscard]] const std::vector<MechanismRule>& MechanismRules();
 [[nodiscard]] std::vector<std::string> MechanismNames();  // each once
 [[nodiscard]] std::vector<std::string> PaperMethodNames();
+[[nodiscard]] std::vector<std::string> SelectionBaseNames();
+[[nodiscard]] std::vector<std::string> DistributionNames();  // of the number of draws of "select"
 
 struct Question {
   std::string mechanism;
-  std::string method;                    // of "paper"
+  std::string method;                    // of "paper"; of "select" what one candidate is
   std::string accountant;                // "rdp" or "pld" for subsampled-gaussian; empty = every one
   std::map<std::string, double> values;  // by parameter name
   bool quick = false;                    // for searches: without the accountants that take a second
+  std::string distribution = {};         // of "select"; empty = geometric, or what --eta says
+  // Of "select": for each candidate what it has instead of `values`; empty = all are alike.
+  std::vector<std::map<std::string, double>> candidates = {};
 };
 
 // The rule of the question's mechanism, when every value has one, lies in its range, and none but `unknown`

@@ -425,7 +425,7 @@ Json SweepSchema(const Json& trial) {
   for (const auto& [name, value] : trial.at("properties").items()) {
     grid[name] = {{"type", "array"}, {"items", value}, {"minItems", 1}, {"uniqueItems", true}};
   }
-  const Json row{{"$ref", "#/$defs/trial"}}, condition{{"$ref", "#/$defs/condition"}};
+  const Json row{{"$ref", "#/definitions/trial"}}, condition{{"$ref", "#/definitions/condition"}};
   Json& properties = sweep["properties"];
   properties["seeds"]["minItems"] = 1;
   properties["seeds"]["uniqueItems"] = true;
@@ -449,8 +449,8 @@ void PutTables(Json& properties, bool partial) {
   teacher["private"] = SectionSchema("teacher.*.private", partial);
   properties["data"] = Named(std::move(data));
   properties["teacher"] = Named(Closed(std::move(teacher)));
-  properties["trial"] = {{"$ref", "#/$defs/trial"}};
-  properties["sweep"] = {{"$ref", "#/$defs/sweep"}};
+  properties["trial"] = {{"$ref", "#/definitions/trial"}};
+  properties["sweep"] = {{"$ref", "#/definitions/sweep"}};
   Json table = SectionSchema("table.*", partial);
   table["properties"]["interval"]["enum"] = Json::array({"t", "bootstrap"});
   const Json value{{"anyOf", Json::array({{{"type", "object"}}, {{"const", "none"}}})}};
@@ -466,7 +466,7 @@ void PutTables(Json& properties, bool partial) {
 
 std::string SweepJsonSchema() {
   const Json trial = Closed(KeysSchema(kInTrial));
-  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Retort sweep file"}};
+  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Retort sweep file"}};
   schema.update(SectionSchema("", false));
   Json& properties = schema["properties"];
   properties["retort"] = {{"const", 1}, {"description", "version of this file format"}};
@@ -474,7 +474,7 @@ std::string SweepJsonSchema() {
   Json profile = SectionSchema("profile.*", true);
   PutTables(profile["properties"], true);
   properties["profile"] = Named(std::move(profile));
-  schema["$defs"] = {{"trial", trial}, {"condition", ConditionSchema()}, {"sweep", SweepSchema(trial)}};
+  schema["definitions"] = {{"trial", trial}, {"condition", ConditionSchema()}, {"sweep", SweepSchema(trial)}};
   return schema.dump(2);
 }
 

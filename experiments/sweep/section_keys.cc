@@ -205,7 +205,13 @@ constexpr SectionKey kSections[] = {
      "",
      "keys that tell rows apart; also `side_information`: what a row had beside the private examples"},
     {"table.*", "columns", texts, false, {}, "one column", "keys that tell columns apart"},
-    {"table.*", "metric", text, false, {}, "test.accuracy", "what the cells show"},
+    {"table.*",
+     "metric",
+     text,
+     false,
+     {},
+     "test.accuracy",
+     "what the cells show; \"synthetic.accuracy\" and \"synthetic.fid\" are measured by `retort sample --evaluate`"},
     {"table.*",
      "published",
      text,
@@ -254,7 +260,9 @@ constexpr SectionKey kSections[] = {
      false,
      {},
      "test.accuracy",
-     "a metric; a timing as \"step_seconds\"; what an audit found as \"audit.membership.auc\"; of kind curve the "
+     "a metric; a timing as \"step_seconds\"; what an audit found as \"audit.membership.auc\"; \"synthetic.accuracy\" "
+     "and "
+     "\"synthetic.fid\" of `retort sample --evaluate`; of kind curve the "
      "curve, which is required"},
     {"figure.*", "series", texts, false, {}, "the other axes", "keys that tell lines, bars or rows apart"},
     {"figure.*", "panels", text, false, {}, "one panel", "key that makes small multiples"},

@@ -14,19 +14,22 @@ struct ReadContext;
 struct TomlNode;
 struct TrialSpec;
 
-// What finished trials are measured by: what a table or a figure may ask for. Workers give no other names.
-inline constexpr std::array<std::string_view, 9> kMetricNames = {"test.accuracy",
-                                                                 "test.top5",
-                                                                 "test.sensitive_accuracy",
-                                                                 "test.member_accuracy",
-                                                                 "student.parameters",
-                                                                 "data.skipped",
-                                                                 "stop.step",
-                                                                 "sleep.steps",
-                                                                 "sleep.seconds"};
+// What finished trials are measured by: what a table or a figure may ask for. Workers give no other names, and
+// "synthetic" ones when they evaluate samples of a trial.
+inline constexpr std::array<std::string_view, 11> kMetricNames = {"test.accuracy",
+                                                                  "test.top5",
+                                                                  "test.sensitive_accuracy",
+                                                                  "test.member_accuracy",
+                                                                  "student.parameters",
+                                                                  "data.skipped",
+                                                                  "stop.step",
+                                                                  "sleep.steps",
+                                                                  "sleep.seconds",
+                                                                  "synthetic.accuracy",
+                                                                  "synthetic.fid"};
 // Of figures alone; their rows are the run's and not the trial's.
-inline constexpr std::array<std::string_view, 4> kTimingNames = {"seconds", "training_seconds", "step_seconds",
-                                                                 "energy_joules"};
+inline constexpr std::array<std::string_view, 5> kTimingNames = {"seconds", "training_seconds", "step_seconds",
+                                                                 "energy_joules", "device_busy"};
 // What an audit found, followed by its kind and a figure of it: "audit.membership.auc".
 inline constexpr std::string_view kAuditPrefix = "audit.";
 

@@ -1,10 +1,13 @@
 #include "orchestrator/agent/worker_port.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <utility>
 
 #include "cluster/host.h"
+#include "cluster/launch_environment.h"
 #include "cluster/worker_process.h"
 #include "experiments/base/printable.h"
 #include "experiments/methods/methods.h"
@@ -66,6 +69,16 @@ class ProcessWorkerPort final : public WorkerPort {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> MakeNcclEnvironment(const std::vector<std::string>& environment,
+                                                                     const std::string& host, WorldRank rank,
+                                                                     int slot) {
+  std::vector<std::pair<std::string, std::string>> variables = {
+      {"NCCL_HOSTID", fmt::format("{}-rank{}-slot{}", host, rank.value, slot)}};
+  for (const auto& [name, value] : {std::pair("NCCL_SOCKET_IFNAME", "lo"), std::pair("NCCL_IB_DISABLE", "1")})
+    if (!cluster::FindVariable(environment, name)) variables.emplace_back(name, value);
+  return variables;
+}
+
 WorkerSpawner MakeProcessSpawner(WorkerLaunch launch) {
   return [launch = std::move(launch)](int slot, const cluster::Start& start) -> Result<std::unique_ptr<WorkerPort>> {
     cluster::WorkerCommand command;
@@ -73,6 +86,9 @@ WorkerSpawner MakeProcessSpawner(WorkerLaunch launch) {
     // retort-sleeper executes retort-worker when a trial comes that trains.
     if (!launch.sleep_program.empty() && IsSleep(start)) command.program = launch.sleep_program;
     command.environment = launch.environment;
+    if (!launch.nccl_host.empty())
+      command.environment = cluster::MakeWorkerEnvironment(
+          launch.environment, MakeNcclEnvironment(launch.environment, launch.nccl_host, launch.rank, slot));
     RETORT_ASSIGN_OR_RETURN(command.log_path, LogPath(start, launch.rank, slot));
     const std::uint64_t log_begin = FindLogSize(command.log_path);
     RETORT_ASSIGN_OR_RETURN(cluster::WorkerProcess process, cluster::WorkerProcess::Spawn(command));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/messages.h"
@@ -51,7 +52,14 @@ struct WorkerLaunch {
   std::string sleep_program;             // path of retort-sleeper, which starts faster; empty = there is none
   std::vector<std::string> environment;  // complete
   WorldRank rank;                        // its output goes to RESULTS/workers/rank<rank>-slot<slot>.log
+  std::string nccl_host = {};            // of workers that share GPUs (MakeNcclEnvironment); empty: they share none
 };
+
+// What a worker needs so that several ranks of its gang may lie on one GPU. NCCL allows one rank of a host on a device,
+// so each slot is another host to it, and they meet over sockets of the loopback interface, or of the one that
+// `environment` names.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> MakeNcclEnvironment(
+    const std::vector<std::string>& environment, const std::string& host, WorldRank rank, int slot);
 
 // Returns what starts a worker for a slot. The text of a worker's end includes the last lines that it wrote.
 [[nodiscard]] WorkerSpawner MakeProcessSpawner(WorkerLaunch launch);

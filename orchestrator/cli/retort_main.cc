@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -47,6 +48,13 @@ bool FolderIsGone() {
   return static_cast<bool>(error);
 }
 
+// Figures are written with the font that comes with the program, besides those of the system.
+void ShowShippedFonts() {
+  const std::string shared = retort::orchestrator::FindSharedFolder(), fonts = shared + "/fonts/fonts.conf";
+  if (!shared.empty() && ::access(fonts.c_str(), R_OK) == 0)
+    ::setenv("FONTCONFIG_FILE", fonts.c_str(), /*overwrite=*/0);
+}
+
 // `code`, unless stdout lacks a part of what was written.
 int Ended(int code) {
   if (std::ferror(stdout) == 0) return code;
@@ -58,6 +66,7 @@ int Ended(int code) {
 
 int main(int argc, char** argv) {
   FillStandardDescriptors();
+  ShowShippedFonts();
   namespace cli = retort::orchestrator::cli;
   const std::vector<std::string> environment = retort::orchestrator::ReadProcessEnvironment();
   const auto variable = [&](const char* name) { return retort::cluster::FindVariable(environment, name).value_or(""); };

@@ -39,6 +39,12 @@ struct Settings {
 };
 
 // Since this orchestrator started.
+// Of attempts that succeeded on one host, as far as their devices say it.
+struct DeviceUsage {
+  std::optional<double> joules;
+  double busy_seconds = 0, watched_seconds = 0;  // with a kernel; in all
+};
+
 struct Counters {
   std::uint64_t received = 0;  // messages
   std::uint64_t stale =
@@ -49,6 +55,7 @@ struct Counters {
   std::uint64_t samples = 0;                      // rows that those draws annotate
   std::uint64_t hellos = 0;                       // workers that came up
   std::map<FailureKind, std::uint64_t> failures;
+  std::map<std::string, DeviceUsage> device_usage;        // by host
   std::map<FailureKind, std::uint64_t> retries;           // failed attempts whose trial was queued again
   std::uint64_t checkpoints = 0;                          // committed
   std::uint64_t checkpoint_bytes = 0;                     // of their tensors

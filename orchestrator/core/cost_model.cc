@@ -123,7 +123,8 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
       fmt::format("{}/{}/{}/{}/{}/{}x{}/b{}/t{}/d{}", spec.role == Role::teacher ? "teacher" : "student", spec.method,
                   static_cast<int>(kind), static_cast<int>(spec.reading), spec.network, data, spec.members, spec.batch,
                   spec.threads, spec.devices);
-  if (spec.precision != Precision::float32) shape += "/bf16";
+  if (spec.precision == Precision::bfloat16) shape += "/bf16";
+  if (spec.precision == Precision::tf32) shape += "/tf32";
   if (spec.shards.ridge > 0) shape += "/ridge";
   if (spec.role == Role::student && (spec.parent || TakesOwnLabels(spec))) {
     shape += fmt::format("/{}+{}*{}/g{}*{}+{}/q{}:{}", spec.distill.replay, spec.distill.student_steps,

@@ -52,6 +52,7 @@ RunTerms ReadRunTerms(std::string_view provenance_json) {
   if (const nlohmann::json machine = field("machine"); machine.is_string()) terms.machine = machine;
   if (const nlohmann::json slots = field("slots"); slots.is_number_integer()) terms.slots = slots;
   if (const nlohmann::json ends = field("work_ends"); ends.is_number()) terms.work_ends = ends;
+  if (const nlohmann::json shared = field("oversubscribe_gpu"); shared.is_number_integer()) terms.per_gpu = shared;
   return terms;
 }
 

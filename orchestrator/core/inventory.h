@@ -41,6 +41,7 @@ struct RunTerms {
   std::string machine;   // FindMachineKind on world rank 0's host; empty = not known
   int slots = 0;         // workers at once that were asked for; 0 = not known
   double work_ends = 0;  // unix seconds at which it saves and stops; 0 = no limit
+  int per_gpu = 1;       // workers that shared a GPU because the run was to test that (--oversubscribe-gpu)
 };
 
 // Reads the JSON object that ProvenanceJson (service/run_options.h) writes. What is missing or of another form keeps

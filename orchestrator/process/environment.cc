@@ -62,6 +62,15 @@ std::string ProgramDirectory() {
   return error ? "." : program.parent_path().string();
 }
 
+std::string FindSharedFolder(const std::string& program_directory) {
+  std::error_code error;
+  for (const char* up : {"..", "../.."}) {
+    const std::filesystem::path folder = std::filesystem::path(program_directory) / up / "share/retort";
+    if (std::filesystem::is_directory(folder, error)) return std::filesystem::canonical(folder, error).string();
+  }
+  return "";
+}
+
 std::string HostName() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "orchestrator/core/fleet.h"
@@ -187,6 +189,22 @@ void OnGangAddress(ActiveAttempt& attempt, const cluster::GangAddress& message, 
     Send(outbox, rank, cluster::GangReady{message.blob}, attempt.id, attempt.generation);
 }
 
+// Of an attempt that had `share` of a slot of its devices.
+void NoteDeviceUsage(Core& core, WorldRank leader, const cluster::Ended& message, double share) {
+  const auto find = [&message](std::string_view name) -> std::optional<double> {
+    for (const auto& [known, value] : message.timings)
+      if (known == name) return value;
+    return std::nullopt;
+  };
+  const std::optional<double> joules = find("energy_joules"), busy = find("device_busy"), seconds = find("seconds");
+  if (!joules && !busy) return;
+  DeviceUsage& usage = core.counters.device_usage[core.fleet.agents().at(leader).registration.host];
+  if (joules) usage.joules = usage.joules.value_or(0) + *joules * share;
+  if (!busy || !seconds) return;
+  usage.busy_seconds += *busy * *seconds;
+  usage.watched_seconds += *seconds;
+}
+
 void OnEnded(Core& core, WorldRank from, ActiveAttempt& attempt, const cluster::Ended& message, Now now,
              Outbox& outbox) {
   const AttemptId id = attempt.id;
@@ -198,6 +216,7 @@ void OnEnded(Core& core, WorldRank from, ActiveAttempt& attempt, const cluster::
   for (const Seat& seat : attempt.seats) core.fleet.quarantine.Succeeded(core.fleet.FindSlot(seat), id.trial);
   const double share = core.packing.ComputeMeanShare(id.trial, now.monotonic);
   core.packing.Left(id.trial, false, now.monotonic);
+  NoteDeviceUsage(core, from, message, share);
   core.fleet.Vacate(id.trial);
   AttemptEnded ended;
   ended.attempt = id;

@@ -10,6 +10,7 @@
 #include "experiments/privacy/claims.h"
 #include "orchestrator/core/privacy_charges.h"
 #include "orchestrator/results/audit_store.h"
+#include "orchestrator/results/synthetic_store.h"
 #include "storage/files/path_status.h"
 
 namespace retort::orchestrator {
@@ -193,6 +194,12 @@ std::optional<double> AuditFigure(const privacy::AuditReport& report, std::strin
   return std::nullopt;
 }
 
+std::optional<double> SyntheticFigure(storage::Env& env, const ResultsView& view, const TrialView& trial,
+                                      std::string_view name) {
+  const Result<std::optional<SyntheticResult>> result = ReadSynthetic(env, view.directory, trial);
+  return result.ok() && result->has_value() ? FindSynthetic(**result, name) : std::nullopt;
+}
+
 }  // namespace
 
 Result<ResultsView> ReadStoredResults(storage::Env& env, const std::string& results, Plans plans) {
@@ -224,6 +231,7 @@ void AddMetric(storage::Env& env, const std::string& name, ResultsView& view) {
     std::optional<double> value = Find(trial.row->timings, name);
     if (!value && name.starts_with(kAudit))
       if (const auto audit = AuditOf(audits, trial)) value = AuditFigure(*audit, name.substr(kAudit.size()));
+    if (IsSynthetic(name)) value = SyntheticFigure(env, view, trial, name);
     if (value) trial.row->metrics.emplace_back(name, *value);
   }
 }

@@ -160,6 +160,9 @@ class Collector {
     if (!row.attempt_file.empty()) RETORT_RETURN_IF_ERROR(AddAttempt(row));
     RETORT_ASSIGN_OR_RETURN(const std::optional<privacy::AuditReport> audit, audits_.Of(trial.folder, row));
     if (audit) archive_.audits.push_back(*audit);
+    RETORT_ASSIGN_OR_RETURN(const std::optional<SyntheticResult> synthetic,
+                            ReadSynthetic(env_, view_.directory, trial));
+    if (synthetic) archive_.synthetic.emplace_back(row.trial, *synthetic);
     Add(RowWritten{std::move(row)});
     return {};
   }
@@ -270,7 +273,28 @@ Result<ArchivedAttempt> ReadAttempt(const Json& json) {
   return attempt;
 }
 
-// Of the trial's spec, which stands in its trial_planned.
+Json SyntheticJson(const std::string& trial, const SyntheticResult& result) {
+  return {{"trial", trial},
+          {"count", result.count},
+          {"seed", result.seed},
+          {"labels", result.labels},
+          {"network", result.network},
+          {"accuracy", NumberToJson(result.accuracy)},
+          {"fid", NumberToJson(result.frechet_distance)}};
+}
+
+SyntheticResult ReadSyntheticJson(const Json& json) {
+  SyntheticResult result;
+  result.count = RequireInteger<std::int64_t>(json.at("count"));
+  result.seed = RequireInteger<std::uint64_t>(json.at("seed"));
+  json.at("labels").get_to(result.labels);
+  json.at("network").get_to(result.network);
+  json.at("accuracy").get_to(result.accuracy);
+  if (json.at("fid").is_number()) json.at("fid").get_to(result.frechet_distance);
+  return result;
+}
+
+// Without the spec of a row, which stands in its trial_planned.
 Json EventJson(const JournalEvent& event) {
   Json json = Json::parse(EncodeEvent(event));
   if (std::holds_alternative<RowWritten>(event.event)) {
@@ -294,6 +318,11 @@ class Decoder {
     if (line.contains("attempt")) {
       RETORT_ASSIGN_OR_RETURN(ArchivedAttempt attempt, ReadAttempt(line.at("attempt")));
       archive_.attempts.push_back(std::move(attempt));
+      return {};
+    }
+    if (line.contains("synthetic")) {
+      const Json& told = line.at("synthetic");
+      archive_.synthetic.emplace_back(told.at("trial").get<std::string>(), ReadSyntheticJson(told));
       return {};
     }
     if (!line.contains("audit")) return DamageError("a line of an unknown kind");
@@ -396,6 +425,7 @@ std::string EncodeArchive(const RowArchive& archive) {
   for (const ArchivedAttempt& attempt : archive.attempts) AddLine({{"attempt", AttemptJson(attempt)}}, text);
   for (const privacy::AuditReport& report : archive.audits)
     AddLine({{"audit", Json::parse(privacy::EncodeAuditReport(report))}}, text);
+  for (const auto& [trial, result] : archive.synthetic) AddLine({{"synthetic", SyntheticJson(trial, result)}}, text);
   AddLine({{"seal", Sha256Hex(text)}}, text);
   return text;
 }

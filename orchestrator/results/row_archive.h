@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "experiments/base/status.h"
 #include "experiments/privacy/audit_report.h"
 #include "orchestrator/core/events.h"
 #include "orchestrator/results/results_view.h"
+#include "orchestrator/results/synthetic_store.h"
 #include "storage/files/env.h"
 #include "storage/log/privacy_ledger.h"
 #include "storage/results/attempt_file.h"
@@ -32,6 +34,7 @@ struct RowArchive {
   std::vector<storage::LedgerEntry> ledger;
   std::vector<ArchivedAttempt> attempts;
   std::vector<privacy::AuditReport> audits;
+  std::vector<std::pair<std::string, SyntheticResult>> synthetic;  // by trial: what its generated pictures teach
 };
 
 // Of a results folder that was read with Plans::every. `program`: VersionText. Error: environment or damage, for what

@@ -58,6 +58,13 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   if (options.worker_program.empty() && cluster::CheckWorkerProgram(sleeper).ok()) launch.sleep_program = sleeper;
   launch.environment = cluster::MakeWorkerEnvironment(options.environment, {});
   launch.rank = rank;
+  const cluster::HostTopology host = cluster::DiscoverHost(options.environment, options.device_directory);
+  if (options.oversubscribe_gpu > 1) {
+    if (host.cuda_devices == 0)
+      return EnvironmentError("--oversubscribe-gpu puts several workers on a GPU, and " + host.host +
+                              " has none that can be used: `retort doctor` says why. On CPUs use --slots.");
+    launch.nccl_host = host.host;
+  }
   const cluster::LaunchEnvironment ranks = cluster::ReadLaunchEnvironment(options.environment);
   AgentIdentity identity;
   identity.host = HostName();
@@ -67,8 +74,8 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   identity.memory_available = [] { return cluster::ReadAvailableMemory(); };
   RETORT_ASSIGN_OR_RETURN(identity.address, cluster::FindHostAddress(options.environment));
   identity.devices =
-      cluster::AssignDevices(cluster::DiscoverHost(options.environment), ranks.own_devices ? 0 : ranks.local_rank,
-                             ranks.own_devices ? 1 : ranks.local_size, options.slots);
+      cluster::AssignDevices(host, ranks.own_devices ? 0 : ranks.local_rank, ranks.own_devices ? 1 : ranks.local_size,
+                             options.slots, options.oversubscribe_gpu);
   identity.device_uuids = FindUuids(identity.devices, options.environment);
   return std::make_unique<Agent>(std::move(identity), MakeProcessSpawner(std::move(launch)), ReadClocks().monotonic);
 }

@@ -61,13 +61,16 @@ Status WriteAttempts(storage::Env& env, const RowArchive& archive, const std::st
   return {};
 }
 
-Status StoreAudits(storage::Env& env, const RowArchive& archive, const std::string& results) {
-  if (archive.audits.empty()) return {};
+// What was found of rows after they were written.
+Status StoreFindings(storage::Env& env, const RowArchive& archive, const std::string& results) {
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadResults(env, results, Plans::every));
   for (const privacy::AuditReport& report : archive.audits)
     for (const TrialView& trial : view.trials)
       if (trial.row && trial.row->trial == report.trial && trial.row->row_digest == report.row_digest)
         RETORT_RETURN_IF_ERROR(StoreAudit(env, results, trial, report.findings).status());
+  for (const auto& [id, synthetic] : archive.synthetic)
+    for (const TrialView& trial : view.trials)
+      if (trial.row && trial.row->trial == id) RETORT_RETURN_IF_ERROR(StoreSynthetic(env, results, trial, synthetic));
   return {};
 }
 
@@ -104,8 +107,8 @@ Status Make(storage::Env& env, const RowArchive& archive, const std::string& res
   });
   RETORT_RETURN_IF_ERROR(filled);
   RETORT_RETURN_IF_ERROR(CheckWhole(env, results));
-  if (archive.audits.empty()) return {};
-  RETORT_RETURN_IF_ERROR(StoreAudits(env, archive, results));
+  if (archive.audits.empty() && archive.synthetic.empty()) return {};
+  RETORT_RETURN_IF_ERROR(StoreFindings(env, archive, results));
   return Locked(env, results, [&] { return RepublishResults(env, results); });
 }
 

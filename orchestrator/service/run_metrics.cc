@@ -51,6 +51,14 @@ std::string DeviceState(const AgentSeats& agent, std::size_t slot) {
   return agent.held[slot] > 0 ? "busy" : "idle";
 }
 
+void CollectDeviceUsage(const Core& core, MetricValues& values) {
+  for (const auto& [host, usage] : core.counters.device_usage) {
+    if (usage.joules) values.Set(Metric::energy_joules_total, {host}, *usage.joules);
+    if (usage.watched_seconds > 0)
+      values.Set(Metric::device_busy_ratio, {host}, usage.busy_seconds / usage.watched_seconds);
+  }
+}
+
 void CollectDevices(const Core& core, MetricValues& values) {
   for (const auto& [rank, agent] : core.fleet.agents()) {
     const cluster::Register& there = agent.registration;
@@ -165,6 +173,7 @@ MetricValues RunMetrics::Collect(const Core& core, const RunFacts& facts, Now no
   CollectTrials(core, values);
   CollectWorkers(core, values);
   CollectDevices(core, values);
+  CollectDeviceUsage(core, values);
   CollectGangs(core, now, values);
   CollectRecords(core, facts, values);
   if (const auto& left = estimate_.Of(core, now))

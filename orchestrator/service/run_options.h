@@ -10,12 +10,15 @@
 
 namespace retort::orchestrator {
 
+inline constexpr int kMaxWorkersPerGpu = 64;
+
 struct RunOptions {
   std::string results;                   // results folder; created when absent
   std::vector<std::string> environment;  // "NAME=value", as the process was started (environment.h)
   std::string version;                   // of this program: "0.1.0 (1f3a9c2e)"
   std::vector<std::pair<std::string, std::string>> build_facts;  // for the provenance of rows
   int slots = 1;                          // >= 1: workers of this rank where no CUDA device is visible
+  int oversubscribe_gpu = 1;              // >= 1: workers on each CUDA device of this rank; above 1 for tests alone
   std::string metrics_listen;             // "ADDR:PORT" the user named (a busy port is an error); "none": nothing is
                                           // served; empty: next free port on loopback
   std::string metrics_auth;               // file with "user:password" that readers of the metrics need; empty: none
@@ -30,8 +33,9 @@ struct RunOptions {
   double time_limit_seconds = 0;          // then as if signalled; 0 = none
 };
 
-// JSON object: version, build facts, host, machine, processors, devices, world size, slots, and when the run has to
-// stop: `work_ends`, in Unix seconds, 0 = never. ReadRunTerms (inventory.h) reads it.
+// JSON object: version, build facts, host, machine, processors, devices, world size, slots, workers on each GPU where
+// they are several, and when the run has to stop: `work_ends`, in Unix seconds, 0 = never. ReadRunTerms (inventory.h)
+// reads it.
 [[nodiscard]] std::string ProvenanceJson(const RunOptions& options, int world_size, double work_ends = 0);
 
 }  // namespace retort::orchestrator

@@ -285,6 +285,13 @@ class SweepRun {
     return {};
   }
 
+  // Whether trials ask for what CPUs do not have.
+  [[nodiscard]] bool MeetsNoTf32() const {
+    const auto asks = [](const TrialSpec& spec) { return spec.precision == Precision::tf32; };
+    return std::ranges::any_of(plan_.trials, asks) &&
+           cluster::DiscoverHost(options_.environment, options_.device_directory).cuda_devices == 0;
+  }
+
   // Whether results.h5 is missing or damaged, so that it must be written anew.
   static bool IsResultFileMissing(const Core& core) {
     for (std::size_t index = 0; index < core.known(); ++index)
@@ -321,7 +328,11 @@ class SweepRun {
                                 served ? "at " + exporter_->url(host_) : "in " + results + "/metrics.prom"),
                     started_);
     if (!options_.device_notice.empty()) view_.PrintLine(options_.device_notice, started_, true);
-    CostRecorder costs(env_, OpenCostCache(env_, options_.environment), cluster::ReadHostIdentity());
+    if (MeetsNoTf32())
+      view_.PrintLine("precision = \"tf32\" is computed as float32: this run has no GPU that it can use", started_);
+    CostCache known = OpenCostCache(env_, options_.environment);
+    if (options_.oversubscribe_gpu > 1) known.path.clear();  // what trials take that share a GPU is of no use later
+    CostRecorder costs(env_, std::move(known), cluster::ReadHostIdentity());
     if (!costs.warning().empty()) view_.PrintLine(costs.warning(), started_, true);
     SetKnownCosts(recovered.core, costs);
     Publication publication(env_, exporter_.get());

@@ -170,6 +170,13 @@ Result<std::string> FindFile(Env& env, const std::string& folder, const std::str
   return std::string();
 }
 
+bool HoldsNothing(const StoredPair& pair) {
+  const auto is_bare = [](const std::string& bytes, std::uint32_t magic, std::size_t header) {
+    return bytes.size() == header && BigEndian(bytes, 0) == magic && BigEndian(bytes, 4) == 0;
+  };
+  return is_bare(pair.images.bytes, kImageMagic, kImageHeader) && is_bare(pair.labels.bytes, kLabelMagic, kLabelHeader);
+}
+
 Result<std::vector<StoredPair>> ReadPairs(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env, data.path));
   if (!there) {
@@ -194,6 +201,7 @@ Result<std::vector<StoredPair>> ReadPairs(Env& env, const DataSpec& data) {
     pair.labels.path = std::move(labels);
     pairs.push_back(std::move(pair));
   }
+  if (pairs.size() == 2 && HoldsNothing(pairs.back())) pairs.pop_back();
   if (pairs.empty()) {
     return EnvironmentError("data." + data.name + ": " + data.path +
                             " holds no IDX files; expected train-images-idx3-ubyte and train-labels-idx1-ubyte, or "

@@ -32,7 +32,8 @@ struct IdxData {
 
 // `data.path` is a folder. It holds train-images-idx3-ubyte with train-labels-idx1-ubyte, or
 // t10k-images-idx3-ubyte with t10k-labels-idx1-ubyte, or both pairs; each file plain or with .gz, plain
-// preferred. Examples are numbered through the train pair, then the t10k pair.
+// preferred. Examples are numbered through the train pair, then the t10k pair; plain t10k files of no example, which
+// other programs ask for, are as absent ones.
 //
 // The digest is SHA-256 over, for each file in the order train images, train labels, t10k images, t10k
 // labels (absent pairs left out): its size on disk in bytes as 8 bytes little endian, then the bytes as

@@ -62,12 +62,9 @@ Result<std::string> EncodePicture(const PictureSet& set, std::string_view pixels
 class IdxWriter final : public PictureWriter {
  public:
   [[nodiscard]] Status Open(Env& env, const std::string& folder, const PictureSet& set) {
-    RETORT_ASSIGN_OR_RETURN(images_, BufferedFile::Create(env, folder + "/train-images-idx3-ubyte"));
-    RETORT_ASSIGN_OR_RETURN(labels_, BufferedFile::Create(env, folder + "/train-labels-idx1-ubyte"));
-    constexpr std::int64_t kImages = 0x803, kLabels = 0x801;  // unsigned bytes of three extents, and of one
-    RETORT_RETURN_IF_ERROR(images_->Append(EncodeBigEndian(kImages) + EncodeBigEndian(set.count) +
-                                           EncodeBigEndian(set.height) + EncodeBigEndian(set.width)));
-    return labels_->Append(EncodeBigEndian(kLabels) + EncodeBigEndian(set.count));
+    RETORT_RETURN_IF_ERROR(Begin(env, folder + "/t10k-", 0, set));
+    RETORT_RETURN_IF_ERROR(Finish());
+    return Begin(env, folder + "/train-", set.count, set);
   }
   Status Add(std::string_view pixels, std::int64_t label) override {
     RETORT_RETURN_IF_ERROR(images_->Append(pixels));
@@ -79,6 +76,15 @@ class IdxWriter final : public PictureWriter {
   }
 
  private:
+  // Opens a pair of files and writes their headers.
+  [[nodiscard]] Status Begin(Env& env, const std::string& part, std::int64_t count, const PictureSet& set) {
+    RETORT_ASSIGN_OR_RETURN(images_, BufferedFile::Create(env, part + "images-idx3-ubyte"));
+    RETORT_ASSIGN_OR_RETURN(labels_, BufferedFile::Create(env, part + "labels-idx1-ubyte"));
+    constexpr std::int64_t kImages = 0x803, kLabels = 0x801;  // unsigned bytes of three extents, and of one
+    RETORT_RETURN_IF_ERROR(images_->Append(EncodeBigEndian(kImages) + EncodeBigEndian(count) +
+                                           EncodeBigEndian(set.height) + EncodeBigEndian(set.width)));
+    return labels_->Append(EncodeBigEndian(kLabels) + EncodeBigEndian(count));
+  }
   std::unique_ptr<BufferedFile> images_, labels_;
 };
 

@@ -20,7 +20,8 @@ struct PictureSet {
 };
 
 // Names of the formats, in the order in which they are listed.
-//   idx: train-images-idx3-ubyte and train-labels-idx1-ubyte, as MNIST is distributed; grey pictures alone.
+//   idx: train-images-idx3-ubyte and train-labels-idx1-ubyte, as MNIST is distributed, and t10k files of no picture,
+//   without which torchvision would fetch MNIST's over all of them; grey pictures alone.
 //   png: CLASS/00000000.png, a folder a class, numbered in the order of the whole set.
 //   npz: samples.npz with `images` u8 [count, channels, height, width] and `labels` i64 [count].
 //   webdataset: samples-000000.tar and so on, 10,000 pictures each: 00000000.png with 00000000.cls, the label in

@@ -301,10 +301,10 @@ Status TranscriptLog::Open(std::int64_t base) {
   return {};
 }
 
-Status TranscriptLog::Append(const TranscriptRecord& record) {
-  AppendTranscript(*log_, record);
+Status TranscriptLog::Append(const std::vector<TranscriptRecord>& records) {
+  for (const TranscriptRecord& record : records) AppendTranscript(*log_, record);
   RETORT_RETURN_IF_ERROR(log_->Sync());
-  end_ = record.step + 1;
+  if (!records.empty()) end_ = records.back().step + 1;
   return {};
 }
 

@@ -57,7 +57,7 @@ void AppendCurves(RecordLog& series, const Curves& curves, std::int64_t last_ste
 // Removes all transcripts but the newest.
 [[nodiscard]] Status TrimTranscript(Env& env, const std::string& directory);
 
-// Writes an attempt's transcript. Not thread-safe.
+// Writes an attempt's transcript. Not thread-safe: transcript_writer.h writes it from a thread.
 class TranscriptLog {
  public:
   // Replaces whatever transcripts are there by one with `records`, which continue the checkpoint of `base` completed
@@ -70,8 +70,8 @@ class TranscriptLog {
   [[nodiscard]] static Result<std::unique_ptr<TranscriptLog>> Resume(Env& env, const std::string& directory,
                                                                      std::int64_t step, bool newest);
 
-  // Synced before it returns.
-  [[nodiscard]] Status Append(const TranscriptRecord& record);
+  // Appends all of them, in order, and syncs once before it returns.
+  [[nodiscard]] Status Append(const std::vector<TranscriptRecord>& records);
   // Call after a checkpoint of `step` completed steps is committed; `oldest` is the step of the oldest that stays.
   // Closes the log unless there are releases that the checkpoint does not cover, and removes logs that no checkpoint
   // needs.

@@ -147,8 +147,9 @@ void WriteTables(Hdf5Writer& writer, const AttemptFile& file) {
            {"every epsilon of the trial: what it protects, at which delta, by which accountant", ""});
   DescribeColumns(writer, "/claims", claims);
   Describe(writer, "/metrics", {"results, as the attempt reported them at its end", ""});
-  Describe(writer, "/provenance/timings",
-           {"what the attempt reported at its end: wall-clock times in s, energy_joules in J", ""});
+  Describe(
+      writer, "/provenance/timings",
+      {"what the attempt reported at its end: wall-clock times in s, energy_joules in J, device_busy a fraction", ""});
 }
 
 Status ReadHeader(const Hdf5Reader& reader, AttemptFile& file) {

@@ -58,16 +58,18 @@ Status CheckNoLink(const std::string& directory) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(Env& env, std::string directory, std::size_t kept)
-    : env_(env), directory_(std::move(directory)), kept_(kept) {
+CheckpointStore::CheckpointStore(Env& env, std::string directory, std::size_t kept, const TranscriptLimits& limits)
+    : env_(env), directory_(std::move(directory)), kept_(kept), limits_(limits) {
   RETORT_CHECK(kept_ >= 1);
 }
 
 CheckpointStore::~CheckpointStore() = default;
 
 Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const std::string& trial_directory,
-                                                               std::uint32_t attempt, std::size_t kept) {
-  std::unique_ptr<CheckpointStore> store(new CheckpointStore(env, AttemptDirectory(trial_directory, attempt), kept));
+                                                               std::uint32_t attempt, std::size_t kept,
+                                                               const TranscriptLimits& limits) {
+  std::unique_ptr<CheckpointStore> store(
+      new CheckpointStore(env, AttemptDirectory(trial_directory, attempt), kept, limits));
   RETORT_RETURN_IF_ERROR(CheckNoLink(store->directory_));
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(store->directory_));
   const std::string path = store->Path("manifest.log");
@@ -92,7 +94,9 @@ Status CheckpointStore::Begin() {
   RETORT_ASSIGN_OR_RETURN(series_, RecordLog::Open(env_, Path("series.log"), LogKind::series));
   RETORT_ASSIGN_OR_RETURN(const EarlierState earlier, FindEarlierState(env_, trial_directory_, attempt_));
   const std::int64_t base = earlier.checkpoint ? earlier.checkpoint->step : 0;
-  RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Begin(env_, directory_, base, earlier.transcript));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<TranscriptLog> transcript,
+                          TranscriptLog::Begin(env_, directory_, base, earlier.transcript));
+  StartTranscript(std::move(transcript));
   if (earlier.checkpoint) AppendCurves(*series_, earlier.curves, earlier.checkpoint->step);
   RETORT_RETURN_IF_ERROR(series_->Sync());
   if (!earlier.checkpoint) {
@@ -120,11 +124,10 @@ Status CheckpointStore::Recover(bool finished) {
     damaged.push_back(live_.back().file);
     live_.pop_back();
   }
-  if (finished) {
-    RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Begin(env_, directory_, 0, {}));
-  } else {
-    RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Resume(env_, directory_, CompletedSteps(), damaged.empty()));
-  }
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<TranscriptLog> transcript,
+                          finished ? TranscriptLog::Begin(env_, directory_, 0, {})
+                                   : TranscriptLog::Resume(env_, directory_, CompletedSteps(), damaged.empty()));
+  StartTranscript(std::move(transcript));
   if (!damaged.empty()) {
     for (const std::string& file : damaged) AppendRemoved(*manifest_, file);
     RETORT_RETURN_IF_ERROR(manifest_->Sync());
@@ -145,6 +148,10 @@ Status CheckpointStore::RemoveOrphans() {
   return {};
 }
 
+void CheckpointStore::StartTranscript(std::unique_ptr<TranscriptLog> log) {
+  transcript_ = std::make_unique<TranscriptWriter>(std::move(log), limits_);
+}
+
 std::int64_t CheckpointStore::CompletedSteps() const { return live_.empty() ? 0 : live_.back().step; }
 
 Result<std::optional<Checkpoint>> CheckpointStore::Latest() {
@@ -157,22 +164,37 @@ Result<std::optional<Checkpoint>> CheckpointStore::Latest() {
 }
 
 Result<std::vector<TranscriptRecord>> CheckpointStore::Transcript() {
+  RETORT_RETURN_IF_ERROR(AwaitReleased());
   return ReadTranscript(env_, directory_, CompletedSteps(), true);
 }
 
+Status CheckpointStore::CheckReleasedStep(std::int64_t step) const {
+  if (step >= CompletedSteps()) return {};
+  return Refused("A release of step " + std::to_string(step) + " cannot follow a checkpoint of " +
+                 std::to_string(CompletedSteps()) + " completed steps.");
+}
+
 Status CheckpointStore::AppendReleased(const TranscriptRecord& record) {
-  if (record.step < CompletedSteps()) {
-    return Refused("A release of step " + std::to_string(record.step) + " cannot follow a checkpoint of " +
-                   std::to_string(CompletedSteps()) + " completed steps.");
-  }
+  RETORT_RETURN_IF_ERROR(CheckReleasedStep(record.step));
   return transcript_->Append(record);
 }
+
+Status CheckpointStore::QueueReleased(std::int64_t step, std::size_t bytes, TranscriptWriter::MakeRecord make) {
+  RETORT_RETURN_IF_ERROR(CheckReleasedStep(step));
+  return transcript_->Queue(bytes, std::move(make));
+}
+
+Status CheckpointStore::AwaitReleased() { return transcript_->Await(); }
 
 void CheckpointStore::AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
   AppendPoints(*series_, step, values);
 }
 
-Status CheckpointStore::FlushSeries() { return series_->Sync(); }
+// Curves are computed from what was released.
+Status CheckpointStore::FlushSeries() {
+  RETORT_RETURN_IF_ERROR(AwaitReleased());
+  return series_->Sync();
+}
 
 // A name that no live checkpoint has: a second commit of one step must not overwrite the first.
 std::string CheckpointStore::NewName(std::int64_t step) const {
@@ -196,7 +218,7 @@ Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
   CommittedCheckpoint committed;
   committed.step = checkpoint.step;
   committed.file = NewName(checkpoint.step);
-  RETORT_RETURN_IF_ERROR(series_->Sync());
+  RETORT_RETURN_IF_ERROR(FlushSeries());
   RETORT_ASSIGN_OR_RETURN(const bool committed_already, IsCommitted(checkpoint));
   if (committed_already) return live_.back().sha256;
   RETORT_RETURN_IF_ERROR(CheckFreeSpace(env_, directory_, SizeOf(checkpoint), "a checkpoint"));
@@ -214,7 +236,7 @@ Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
 }
 
 Result<Curves> CheckpointStore::Series() {
-  RETORT_RETURN_IF_ERROR(series_->Sync());
+  RETORT_RETURN_IF_ERROR(FlushSeries());
   const std::string path = Path("series.log");
   RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env_, path, LogKind::series));
   return ReplaySeries(contents, path);

@@ -1,6 +1,7 @@
 // Resumable state of one attempt. Files in ATTEMPT/: checkpoint-<step>.h5, manifest.log,
 // transcript-<step>.log, series.log. A checkpoint exists when its manifest record does. The newest are kept;
-// a damaged newest one gives way to the one before it, from which what was released since goes on. Not thread-safe.
+// a damaged newest one gives way to the one before it, from which what was released since goes on. Not thread-safe; a
+// thread of its own writes the transcript.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,7 @@
 #include "storage/log/attempt_logs.h"
 #include "storage/log/checkpoint_manifest.h"
 #include "storage/log/record_log.h"
+#include "storage/log/transcript_writer.h"
 #include "storage/results/hdf5_conventions.h"
 
 namespace retort::storage {
@@ -41,17 +43,26 @@ class CheckpointStore {
   // stay; of one alone, damage means beginning anew.
   [[nodiscard]] static Result<std::unique_ptr<CheckpointStore>> Open(Env& env, const std::string& trial_directory,
                                                                      std::uint32_t attempt,
-                                                                     std::size_t kept = kKeptCheckpoints);
+                                                                     std::size_t kept = kKeptCheckpoints,
+                                                                     const TranscriptLimits& limits = {});
   // Returns the newest committed checkpoint whose digest holds; nothing when there is none.
   [[nodiscard]] Result<std::optional<Checkpoint>> Latest();
   // Releases recorded after Latest(), in order; without a checkpoint, all since step 0 (of an earlier attempt that
   // committed none, too). The caller replays them and does not append them again.
   [[nodiscard]] Result<std::vector<TranscriptRecord>> Transcript();
 
-  // Appended and synced before it returns: call before a released answer is used. A step below that of the
+  // Appended and synced, with all that was queued before, when it returns. A step below that of the
   // last record voids the records from that step on (the work was done afresh). Error: refused for a step
   // that the newest checkpoint covers.
   [[nodiscard]] Status AppendReleased(const TranscriptRecord& record);
+  // The same without waiting: `make` gives the record, of about so many bytes, on the writer's thread. Whatever depends
+  // on it stays in the process until AwaitReleased has returned; what this class writes waits by itself. Errors: as
+  // above; of the writer.
+  [[nodiscard]] Status QueueReleased(std::int64_t step, std::size_t bytes, TranscriptWriter::MakeRecord make);
+  // Returns when all that was queued is durable. Error: environment.
+  [[nodiscard]] Status AwaitReleased();
+  // Why nothing more is taken; ok otherwise. Does not wait.
+  [[nodiscard]] Status released_status() const { return transcript_->status(); }
   // Points of the curves; buffered until the next Commit or FlushSeries.
   void AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
   [[nodiscard]] Status FlushSeries();
@@ -68,13 +79,15 @@ class CheckpointStore {
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
-  CheckpointStore(Env& env, std::string directory, std::size_t kept);
+  CheckpointStore(Env& env, std::string directory, std::size_t kept, const TranscriptLimits& limits);
   [[nodiscard]] Status Begin();
   [[nodiscard]] Status Recover(bool finished);
   [[nodiscard]] Status RemoveOrphans();
   [[nodiscard]] Status RemoveCheckpointsIn(const std::string& directory);  // an earlier attempt's
   [[nodiscard]] Status RemoveLive(RecordLog& manifest, const std::string& directory,
                                   const std::vector<CommittedCheckpoint>& live);
+  void StartTranscript(std::unique_ptr<TranscriptLog> log);
+  [[nodiscard]] Status CheckReleasedStep(std::int64_t step) const;
   [[nodiscard]] std::int64_t CompletedSteps() const;
   [[nodiscard]] Result<bool> IsCommitted(const Checkpoint& checkpoint);
   [[nodiscard]] std::string NewName(std::int64_t step) const;
@@ -84,8 +97,9 @@ class CheckpointStore {
   std::string directory_, trial_directory_;
   std::uint32_t attempt_ = 0;
   std::size_t kept_;
+  TranscriptLimits limits_;
   std::unique_ptr<RecordLog> manifest_, series_;
-  std::unique_ptr<TranscriptLog> transcript_;
+  std::unique_ptr<TranscriptWriter> transcript_;
   std::vector<CommittedCheckpoint> live_;  // oldest first
 };
 

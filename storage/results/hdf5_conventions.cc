@@ -27,6 +27,7 @@ struct Known {
 
 constexpr std::array kKnown = {
     Known{"data.skipped", "pictures of the data set that were left out", "1"},
+    Known{"device_busy", "fraction of the time in which kernels ran on the devices of an attempt", "1"},
     Known{"energy_joules", "energy of all devices of an attempt", "J"},
     Known{"labels.candidates", "mean number of labels that a randomised response chose among", "1"},
     Known{"labels.kept", "examples that the first stage kept", "1"},

@@ -197,7 +197,8 @@ void WriteTables(Hdf5Writer& writer, const std::vector<ResultRow>& rows, const s
   DescribeColumns(writer, "/claims", claims);
   Describe(writer, "/ledger", {"every reservation of releases, and what was used of it", ""});
   Describe(writer, "/provenance/trials", {"the specification of each trial, and what it ran on", ""});
-  Describe(writer, "/provenance/timings", {"of each trial: wall-clock times in s, energy_joules in J", ""});
+  Describe(writer, "/provenance/timings",
+           {"of each trial: wall-clock times in s, energy_joules in J, device_busy a fraction", ""});
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ void PutTensor(PickleText& pickle, const TensorBlob& tensor, std::size_t key) {
 
 }  // namespace
 
-Result<std::string> EncodeTorch(const std::vector<TensorBlob>& tensors) {
+Result<std::string> EncodeTorch(const std::vector<TensorBlob>& tensors, const std::string& description) {
   RETORT_RETURN_IF_ERROR(Check(tensors));
   std::string bytes = "\x80\x02";
   PickleText pickle(bytes);
@@ -122,10 +122,11 @@ Result<std::string> EncodeTorch(const std::vector<TensorBlob>& tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i)
     RETORT_RETURN_IF_ERROR(zip.Add("archive/data/" + std::to_string(i), CountBytes(tensors[i])));
   RETORT_RETURN_IF_ERROR(zip.Add("archive/version", "3\n"));
+  if (!description.empty()) RETORT_RETURN_IF_ERROR(zip.Add("archive/extra/retort.json", description));
   return std::move(zip).Finish();
 }
 
-Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors) {
+Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors, const std::string& description) {
   RETORT_RETURN_IF_ERROR(Check(tensors));
   std::vector<const TensorBlob*> order;
   for (const TensorBlob& tensor : tensors) order.push_back(&tensor);
@@ -133,6 +134,7 @@ Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors) {
                    [](const TensorBlob* a, const TensorBlob* b) { return ByteSize(a->dtype) > ByteSize(b->dtype); });
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"format", "pt"}};
+  if (!description.empty()) header["__metadata__"]["retort"] = description;
   std::uint64_t at = 0;
   for (const TensorBlob* tensor : order) {
     if (tensor->name == "__metadata__") return Refused("No tensor of a safetensors file may be named '__metadata__'.");

@@ -1,6 +1,7 @@
 // What privacy costs: lattice noise, the mechanism of a dpdfd step against a loop over its rows, the whole step against
-// the same step without noise, the noise of a DP-SGD step against the step, and a step of votes.
-//   usage: release_bench lattice | mechanism | step [STEPS] | dpsgd | votes
+// the same step without noise, the noise of a DP-SGD step against the step, a step of votes, and steps whose answers
+// are written to a disk.
+//   usage: release_bench lattice | mechanism | step [STEPS] | dpsgd | votes | transcript [STEPS]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -114,17 +115,26 @@ void Mechanism() {
               1e6 * Least(fast), 1e6 * Least(slow), Least(slow) / Least(fast));
 }
 
+// Where a trial's transcript lies, and how it is written.
+struct TranscriptPlace {
+  std::string folder = std::filesystem::temp_directory_path();
+  storage::TranscriptLimits limits = {};
+  bool waits = false;  // at the end of each step
+};
+
 // One trial between its steps.
 class Trial {
  public:
-  Trial(TrialSpec spec, const Dataset& data, const TeacherArtifact* teacher)
+  Trial(TrialSpec spec, const Dataset& data, const TeacherArtifact* teacher, TranscriptPlace place = {})
       : spec_(std::move(spec)),
-        folder_(std::filesystem::temp_directory_path() /
-                ("retort-release-bench-" + spec_.method + std::to_string(static_cast<int>(spec_.reading)))),
+        place_(std::move(place)),
+        folder_(place_.folder + "/retort-release-bench-" + spec_.method +
+                std::to_string(static_cast<int>(spec_.reading)) + (place_.waits ? "-waits" : "")),
         book_(&port_, 64, INT64_MAX),
         gang_(MakeSoloCollective()) {
     std::filesystem::remove_all(folder_);
-    store_ = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder_, 1));
+    store_ = Require(
+        storage::CheckpointStore::Open(storage::PosixEnv(), folder_, 1, storage::kKeptCheckpoints, place_.limits));
     tape_ = std::make_unique<ReleaseReplay>(store_.get(), *gang_);
     tape_->UseChargeBook(book_);
     method_ = Require(MakeMethod({spec_, data, teacher, *tape_, *gang_}));
@@ -138,11 +148,16 @@ class Trial {
     Series series;
     return SecondsOf([&] {
       if (!method_->Step(step, series).ok()) std::exit(3);
+      if (place_.waits) Await();
     });
+  }
+  void Await() {
+    if (!store_->AwaitReleased().ok()) std::exit(3);
   }
 
  private:
   TrialSpec spec_;
+  TranscriptPlace place_;
   std::string folder_;
   release::MemoryPort port_;
   release::ChargeBook book_;
@@ -219,6 +234,51 @@ int DpSgd() {
   return Median(shares) <= kMost ? 0 : 3;
 }
 
+// Steps of a small trial on one core: its transcript on the disk of temporary files, the same where each step waits for
+// its own answer, and in memory, in turn. Each stretch ends as a report does, when all its answers are durable. Exit
+// status 3: the disk takes more than the aim.
+int Transcript(std::int64_t steps) {
+  constexpr std::int64_t kStretch = 25;
+  constexpr double kLeast = 0.9;
+  const Dataset data = Require(LoadDataset(storage::PosixEnv(), *Digits()));
+  TeacherArtifact teacher;
+  teacher.spec.role = Role::teacher;
+  teacher.spec.method = "plain";
+  teacher.parameters = Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
+                           ->StateBlobs("teacher/");
+  TrialSpec spec;
+  spec.reading = Reading::working;
+  spec.network = "datalens-x0.125";
+  spec.steps = steps;
+  spec.batch = 32;
+  spec.distill.student_batch = 16;
+  spec.distill.student_steps = 2;
+  spec.generator.width = 8;
+  Trial disk(spec, data, &teacher), memory(spec, data, &teacher, {.folder = "/dev/shm"});
+  Trial waits(spec, data, &teacher, {.limits = {.gathering = std::chrono::hours(1)}, .waits = true});
+  std::vector<double> on_disk, waiting, in_memory;
+  for (std::int64_t first = 0; first < steps; first += kStretch) {
+    const auto take = [&](Trial& trial) {
+      return SecondsOf([&] {
+               for (std::int64_t step = first; step < std::min(first + kStretch, steps); ++step)
+                 static_cast<void>(trial.Step(step));
+               trial.Await();
+             }) /
+             static_cast<double>(std::min(kStretch, steps - first));
+    };
+    on_disk.push_back(take(disk));
+    waiting.push_back(take(waits));
+    in_memory.push_back(take(memory));
+  }
+  const double ratio = Median(in_memory) / Median(on_disk);
+  std::printf(
+      "small dpdfd step: %.1f steps/s on the disk, %.1f where each waits for it, %.1f in memory: %.2f of memory, "
+      "aim %.2f; %.2f times as many as with waiting\n",
+      1 / Median(on_disk), 1 / Median(waiting), 1 / Median(in_memory), ratio, kLeast,
+      Median(waiting) / Median(on_disk));
+  return ratio >= kLeast ? 0 : 3;
+}
+
 // What follows the networks: the votes of 100 members counted, charged and released.
 void Votes() {
   constexpr std::int64_t kMembers = 100, kRows = 256, kClasses = 10;
@@ -243,8 +303,10 @@ void Votes() {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what != "lattice" && what != "mechanism" && what != "step" && what != "dpsgd" && what != "votes") {
-    std::fprintf(stderr, "usage: release_bench lattice | mechanism | step [STEPS] | dpsgd | votes\n");
+  if (what != "lattice" && what != "mechanism" && what != "step" && what != "dpsgd" && what != "votes" &&
+      what != "transcript") {
+    std::fprintf(stderr,
+                 "usage: release_bench lattice | mechanism | step [STEPS] | dpsgd | votes | transcript [STEPS]\n");
     return 2;
   }
   if (what != "step") at::set_num_threads(1);
@@ -252,5 +314,6 @@ int main(int argc, char** argv) {
   if (what == "mechanism") retort::worker::Mechanism();
   if (what == "votes") retort::worker::Votes();
   if (what == "step") retort::worker::Step(argc > 2 ? std::stoll(argv[2]) : 40);
+  if (what == "transcript") return retort::worker::Transcript(argc > 2 ? std::stoll(argv[2]) : 500);
   return what == "dpsgd" ? retort::worker::DpSgd() : 0;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What cmake --install puts down runs from there.
+# What cmake --install puts down runs from there, and finds what came with it.
 #   install_test.sh CMAKE BUILD_DIR [mpi]
 set -u
 cmake="$1"
@@ -34,6 +34,31 @@ expect_out "2 trials"
 case_name="a worker that trains is found beside it"
 run moved/libexec/retort/retort-worker --version
 expect_code 0
+
+case_name="what comes with the programs is there, and found by its name from any folder"
+for file in share/man/man1/retort.1 share/man/man1/retort-run.1 share/bash-completion/completions/retort share/zsh/site-functions/_retort \
+  share/fish/vendor_completions.d/retort.fish share/retort/sweep.schema.json share/retort/monitoring/dashboards/overview.json \
+  share/retort/monitoring/rules/alerts.yml share/doc/retort/LICENSE bin/retort-worker lib/retort/torch/lib/libtorch_cpu.so; do
+  expect_file "moved/$file"
+done
+mkdir elsewhere
+cd elsewhere || exit 1
+run retort plan quickstart
+expect_code 0
+expect_out "$(readlink -f ../moved)/share/retort/experiments/configs/quickstart.toml"
+expect_out "10,000 examples"
+run retort run smoke --quiet
+expect_code 0
+run retort plan dpsd/fig9 --profile smoke
+expect_code 0
+run retort plan quickstrat
+expect_code 2
+expect_err "dpsd/fig9, "
+expect_err "choose: quickstart"
+sed 's/"smoke"/"own"/' "../moved/share/retort/experiments/configs/smoke.toml" >smoke.toml
+run retort plan smoke
+expect_out "Sweep own (smoke.toml)"
+cd ..
 
 if [ "${3:-}" = mpi ]; then
   case_name="under the launcher that was installed"

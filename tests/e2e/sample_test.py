@@ -54,6 +54,14 @@ zip.row = [
   {{ method = "dp-dfd", reading = "working", teacher = "raw", epsilon0 = 1, bn_statistics = 0 }},
   {{ method = "dpsgd", noise_multiplier = 1, norm_bound = 0.1, lr = 1 }},
 ]
+[table.learnt]
+rows = ["method", "reading"]
+columns = ["data"]
+metric = "synthetic.accuracy"
+[table.far]
+rows = ["method", "reading"]
+columns = ["data"]
+metric = "synthetic.fid"
 """
 # A sweep whose data are pictures that `retort sample` wrote.
 READER = """
@@ -162,6 +170,9 @@ def read_idx(folder):
     count, labels = unsigned_bytes(read(os.path.join(folder, "train-labels-idx1-ubyte")), 1)
     assert shape == (*count, 28, 28), shape
     assert (len(pixels), len(labels)) == (shape[0] * 784, shape[0])
+    none, no_pixels = unsigned_bytes(read(os.path.join(folder, "t10k-images-idx3-ubyte")), 3)   # torchvision wants them
+    assert (none, no_pixels) == ((0, 28, 28), b"")
+    assert unsigned_bytes(read(os.path.join(folder, "t10k-labels-idx1-ubyte")), 1) == ((0,), b"")
     return [pixels[i:i + 784] for i in range(0, len(pixels), 784)], list(labels)
 
 
@@ -325,6 +336,12 @@ class Samples(unittest.TestCase):
                          ("logistic", 135, 15, 256))
         self.assertTrue(1 <= found["chosen_epoch"] <= found["epochs"])
         self.assertTrue(0 <= found["synthetic.accuracy"] <= 1 and found["synthetic.fid"] >= 0, found)
+        for name, metric in (("learnt", "synthetic.accuracy"), ("far", "synthetic.fid")):
+            table = retort("table", "s.toml", name, "--format", "json")
+            self.assertEqual(table.returncode, 0, table.stderr)
+            cells = [cell["mean"] for cell in json.loads(table.stdout)["cells"] if cell["n"]]
+            self.assertEqual(cells, [found[metric]], table.stdout)
+            self.assertIn("150 pictures of seed 0, labels by student", table.stdout)
         again = os.path.join(self.folder, "again")
         self.made(SOUND, again, "--evaluate")
         self.assertEqual(json.loads(read(os.path.join(again, "sample.json")))["evaluation"], found)

@@ -1,15 +1,18 @@
 // The orchestrator as a worker's reservations reach it: the real reactor, ledger and journal behind a port.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "orchestrator/core/outbox.h"
 #include "orchestrator/journal/recovery.h"
 #include "tests/testing/fault_injection_env.h"
-#include "worker/release/charge.h"
+#include "worker/sleep/trial_host.h"
 
 namespace retort::testing {
 
@@ -22,8 +25,11 @@ class Points {
   void KillAt(int point) { left_ = point; }  // counted from now; negative: never
   void Pass() {
     if (left_ < 0) return;
-    if (left_-- == 0) throw Killed();
+    if (left_-- != 0) return;
+    if (on_kill) on_kill();
+    throw Killed();
   }
+  std::function<void()> on_kill;  // before anything of the killed process ends in good order
 
  private:
   int left_ = -1;
@@ -38,7 +44,7 @@ enum class ChargeFault {
   leases_tell_nothing,    // a lease does not say what the ledger has charged
 };
 
-class ChargeHost final : public worker::release::LedgerClient {
+class ChargeHost final : public worker::TrialHost {
  public:
   static constexpr char kResults[] = "/results";
 
@@ -55,6 +61,11 @@ class ChargeHost final : public worker::release::LedgerClient {
 
   Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override;
   Status Settle(std::uint64_t id, std::int64_t used) override;
+  Status Report(const cluster::Progress& progress) override { return Say(progress); }
+  Status Report(const cluster::CheckpointCommitted& committed) override { return Say(committed); }
+  Status AnnounceGang(const std::string&) override { return {}; }
+  Result<std::string> AwaitGang(std::chrono::milliseconds) override { return EnvironmentError("there is no gang"); }
+  std::optional<cluster::Stop> StopRequested() override { return std::nullopt; }
 
  private:
   [[nodiscard]] Status Say(cluster::Message message, std::vector<orchestrator::Outgoing>* said = nullptr);

@@ -1,5 +1,6 @@
 // A worker, or a whole run, dies anywhere between reserve, draw, transcript and settle: the ledger never
-// counts less than was drawn. Drawn is what passed through the noise source, counted there. 880 deaths here,
+// counts less than was drawn, and no answer is drawn again once something that depends on it has left. Drawn is what
+// passed through the noise source, counted there. 880 deaths here and those of the tests of when answers are written;
 // 120 by SIGKILL in charge_sigkill_test.cc.
 #include <gtest/gtest.h>
 
@@ -19,6 +20,7 @@ std::string Alarm(ChargeWorld& world, int deaths) {
   const std::string books =
       std::to_string(truth.drawn) + " numbers drawn, " + std::to_string(truth.charged) + " charged";
   if (truth.charged < truth.drawn) return "undercounted: " + books;
+  if (truth.again) return "drawn again after something that depends on it had left";
   const std::int64_t lost = truth.charged - truth.drawn;
   if (lost > (deaths + 1) * kBlockNumbers) return "overcounted beyond a block for each death: " + books;
   if (world.fault() == ChargeFault::none && world.finished() && truth.counted != truth.charged)
@@ -31,11 +33,19 @@ struct Outcome {
   std::string alarm;  // the first
 };
 
+struct Case {
+  ChargeFault fault = ChargeFault::none;
+  Writing writing = Writing::late;
+  Hasty hasty = Hasty::nothing;
+  bool damages = false;  // the newest checkpoint is damaged as well
+};
+
 // Dies once at `kill` and goes on to the end.
-Outcome DieOnce(const Kill& kill, ChargeFault fault) {
-  ChargeWorld world(fault);
+Outcome DieOnce(const Kill& kill, const Case& c) {
+  ChargeWorld world(c.fault, c.writing, c.hasty, c.damages);
   Outcome outcome;
   outcome.deaths = world.Live(kill) ? 1 : 0;
+  if (c.damages) static_cast<void>(world.DamageCheckpoint());
   outcome.alarm = Alarm(world, outcome.deaths);
   if (outcome.deaths == 1 && world.Live({.at = -1})) outcome.alarm = "a death that nobody asked for";
   if (!world.finished()) outcome.alarm = "the trial did not finish: " + world.trouble();
@@ -44,14 +54,14 @@ Outcome DieOnce(const Kill& kill, ChargeFault fault) {
 }
 
 // At every point and in every disk operation of a whole life.
-Outcome DieEverywhere(ChargeFault fault) {
+Outcome DieEverywhere(const Case& c) {
   Outcome all;
   for (const KillPlace place : {KillPlace::point, KillPlace::worker_disk, KillPlace::host_disk}) {
     for (const bool whole : {false, true}) {
       if (place == KillPlace::host_disk && !whole) continue;
       for (const Crash crash : {Crash::process_killed, Crash::power_lost, Crash::power_lost_torn}) {
         for (int at = 0;; ++at) {
-          const Outcome one = DieOnce({place, at, whole, crash}, fault);
+          const Outcome one = DieOnce({place, at, whole, crash}, c);
           all.deaths += one.deaths;
           if (all.alarm.empty() && !one.alarm.empty())
             all.alarm = one.alarm + " (place " + std::to_string(static_cast<int>(place)) + ", at " +
@@ -97,13 +107,22 @@ TEST(ChargeKill, UndisturbedTrialIsChargedForWhatItDraws) {
 }
 
 TEST(ChargeKill, LedgerNeverCountsLessThanWasDrawn) {
-  const Outcome everywhere = DieEverywhere(ChargeFault::none);
+  const Outcome everywhere = DieEverywhere({});
   ASSERT_EQ(everywhere.alarm, "");
   EXPECT_GT(everywhere.deaths, 300);
   ASSERT_LT(everywhere.deaths, kDeaths);
   const Outcome again = DieOverAndOver(kDeaths - everywhere.deaths);
   EXPECT_EQ(again.alarm, "");
   EXPECT_EQ(everywhere.deaths + again.deaths, kDeaths);
+}
+
+// Before and after each reservation, draw, write and sync, in checkpoints and settlements.
+TEST(ChargeKill, WhatHasLeftIsNeverDrawnAgain) {
+  for (const Case& c : {Case{.writing = Writing::soon}, Case{.damages = true}}) {
+    const Outcome outcome = DieEverywhere(c);
+    EXPECT_EQ(outcome.alarm, "") << "writing " << static_cast<int>(c.writing) << ", damages " << c.damages;
+    EXPECT_GT(outcome.deaths, 300);
+  }
 }
 
 // Dies at each point, the newest checkpoint is damaged as well, and it goes on from an older state: how often the
@@ -140,12 +159,31 @@ TEST_P(ChargeKillMutant, GoesUnseenUndisturbedAndIsCaughtWhenSomebodyDies) {
   ASSERT_FALSE(undisturbed.Live({.at = -1}));
   const ChargeTruth truth = undisturbed.Truth();
   EXPECT_EQ(truth.charged, truth.drawn) << "the case needs a fault that only a death shows";
-  EXPECT_NE(DieEverywhere(GetParam()).alarm.find("undercounted"), std::string::npos);
+  EXPECT_NE(DieEverywhere({.fault = GetParam()}).alarm.find("undercounted"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, ChargeKillMutant,
                          ::testing::Values(ChargeFault::settles_before_draw, ChargeFault::grants_before_durable,
                                            ChargeFault::retries_are_free));
+
+// All is well as long as nobody dies, and `hasty` is seen where somebody does.
+void ExpectCaught(Hasty hasty, bool damages) {
+  ChargeWorld undisturbed(ChargeFault::none, Writing::late, hasty);
+  ASSERT_FALSE(undisturbed.Live({.at = -1}));
+  ASSERT_EQ(Alarm(undisturbed, 0), "");
+  EXPECT_NE(DieEverywhere({.hasty = hasty, .damages = damages}).alarm.find("drawn again"), std::string::npos);
+}
+
+TEST(HastyMutants, ReportBeforeItsAnswersIsCaught) { EXPECT_NO_FATAL_FAILURE(ExpectCaught(Hasty::report, false)); }
+
+// Where the checkpoint is lost the one before it goes on, without the answers between the two.
+TEST(HastyMutants, CheckpointBeforeItsAnswersIsCaught) {
+  EXPECT_NO_FATAL_FAILURE(ExpectCaught(Hasty::checkpoint, true));
+}
+
+TEST(HastyMutants, SettlementBeforeItsAnswersIsCaught) {
+  EXPECT_NO_FATAL_FAILURE(ExpectCaught(Hasty::settlement, false));
+}
 
 }  // namespace
 }  // namespace retort::testing

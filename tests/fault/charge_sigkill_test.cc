@@ -4,11 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <new>
 #include <random>
 
+#include "experiments/privacy/relation.h"
 #include "storage/log/privacy_ledger.h"
+#include "storage/results/attempt_file.h"
 #include "tests/fault/killing_env.h"
 #include "tests/fault/noise_tap.h"
 #include "tests/unit/worker/tiny_trials.h"
@@ -20,8 +24,8 @@ constexpr int kKills = 120;
 
 // What outlives a killed process.
 struct Shared {
-  std::int64_t numbers = 0;  // drawn
-  std::int64_t points = 0;   // passed by the last process
+  std::int64_t numbers = 0;              // drawn
+  std::atomic<std::int64_t> points = 0;  // passed by the last process, on any of its threads
 };
 
 enum class SigkillFault { none, keeps_reservations_in_memory };
@@ -127,19 +131,38 @@ class ChargeSigkill : public ::testing::Test {
       };
       Tap() = {&shared_->numbers, passed};
       KillingEnv env(passed);
-      const worker::TrialOrder order = tiny_.Order(spec, name, number, teacher);
+      worker::TrialOrder order = tiny_.Order(spec, name, number, teacher);
+      for (const storage::LedgerEntry& entry : Ledger(name)) order.start.charged.push_back(entry.Charged());
+      order.start.charged = privacy::Aggregate(order.start.charged);
       LedgerHost host(env, tiny_ / (name + kLedger), order, passed, fault);
       return RunTrial(order, host, env).succeeded;
     });
   }
 
-  // Numbers that the ledger counts.
-  std::int64_t Charged(const std::string& name) const {
+  std::vector<storage::LedgerEntry> Ledger(const std::string& name) const {
     const auto entries = storage::ReadLedger(storage::PosixEnv(), tiny_ / (name + kLedger));
     EXPECT_TRUE(entries.ok());
+    return *entries;
+  }
+  static std::int64_t CountNumbers(const std::vector<storage::LedgerEntry>& entries) {
     std::int64_t numbers = 0;
-    for (const storage::LedgerEntry& entry : *entries) numbers += entry.Charged().count * entry.event.noise_coordinates;
+    for (const storage::LedgerEntry& entry : entries) numbers += entry.Charged().count * entry.event.noise_coordinates;
     return numbers;
+  }
+  // Numbers that the ledger counts.
+  std::int64_t Charged(const std::string& name) const { return CountNumbers(Ledger(name)); }
+
+  // What the newest attempt that finished left.
+  storage::AttemptFile Row(const std::string& name) const {
+    for (const char* attempt : {"/attempt-2", "/attempt-1"}) {
+      const std::string path = tiny_ / ("trials/" + name + attempt + "/attempt.h5");
+      if (!std::filesystem::exists(path)) continue;
+      auto file = storage::ReadAttemptFile(path);
+      EXPECT_TRUE(file.ok()) << file.status().message();
+      if (file.ok()) return std::move(*file);
+    }
+    ADD_FAILURE() << name << " left no row";
+    return {};
   }
 
   // Kills attempts of one trial after another until it comes through or `kills` died; how many did.
@@ -188,6 +211,31 @@ TEST_F(ChargeSigkill, LedgerNeverCountsLessThanWasDrawn) {
     ASSERT_FALSE(HasFailure());
   }
   EXPECT_EQ(killed, kKills);
+}
+
+// The answers that went with the process are drawn anew, which with seeded noise gives the same.
+TEST_F(ChargeSigkill, KillAtAnyPlaceGivesTheUndisturbedRow) {
+  TrialSpec spec = Gradients();
+  spec.noise = NoiseMode::seeded;
+  ASSERT_EQ(Attempt(spec, "whole", 1, 0, SigkillFault::none), End::finished);
+  const storage::AttemptFile whole = Row("whole");
+  std::int64_t at = 1;
+  for (;; ++at) {
+    const std::string name = "killed-" + std::to_string(at);
+    shared_->numbers = 0;
+    const End first = Attempt(spec, name, 1, at, SigkillFault::none);
+    ASSERT_NE(first, End::failed) << at;
+    if (first == End::finished) break;
+    ASSERT_EQ(Attempt(spec, name, 2, 0, SigkillFault::none), End::finished) << at;
+    const storage::AttemptFile row = Row(name);
+    EXPECT_EQ(row.parameters, whole.parameters) << at;
+    EXPECT_EQ(row.metrics, whole.metrics) << at;
+    EXPECT_GE(Charged(name), shared_->numbers) << at;
+    EXPECT_EQ(CountNumbers(row.ledger), Charged(name)) << at << ": its own ledger is complete";
+    ASSERT_FALSE(HasFailure());
+    std::filesystem::remove_all(tiny_ / ("trials/" + name));
+  }
+  EXPECT_GT(at, 60);
 }
 
 TEST_F(ChargeSigkill, ReservationThatIsKeptInMemoryIsCaught) {

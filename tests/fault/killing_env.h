@@ -13,7 +13,7 @@ namespace retort::testing {
 
 class KillingEnv final : public storage::Env {
  public:
-  // `passed` is called at each place and need not return.
+  // `passed` is called at each place, on whatever thread comes to it, and need not return.
   explicit KillingEnv(std::function<void()> passed) : passed_(std::move(passed)) {}
 
   Result<std::unique_ptr<storage::AppendFile>> OpenAppend(const std::string& path) override {

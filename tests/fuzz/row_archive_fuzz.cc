@@ -37,6 +37,7 @@ orchestrator::RowArchive SmallArchive() {
   attempt.file.curves["train.loss"] = {{1, 0.5}, {2, 0.25}};
   attempt.file.evaluation = storage::Evaluation{{1, 0, 0, 1}, 2, 1, 1, 2};
   archive.attempts = {attempt};
+  archive.synthetic = {{spec.id.Hex(), {60000, 1, "student", "lenet5", 0.5, 6.5}}};
   return archive;
 }
 

@@ -5,6 +5,7 @@ usage: worker_gpu_test.py --retort PROGRAM --source DIR --poison LIBRARY
 """
 import glob
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from sweep_run import SweepRun, parse_options, run_tests  # noqa: E402
+from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
@@ -103,6 +104,34 @@ class WorkerGpuTest(unittest.TestCase):
         self.assertEqual(packed.end(), 0, packed.text())
         self.assertEqual([t["row_digest"] for t in packed.trials()], [t["row_digest"] for t in alone.trials()])
         print("\n".join(line for line in packed.text().splitlines() if "at once" in line))
+
+    def test_a_gang_of_two_trains_by_nccl_on_one_card(self):
+        shared = Run(DPDFD % 32, arguments=["trial.devices=2", "--oversubscribe-gpu", "2"])
+        alone = Run(DPDFD % 32)
+        self.assertEqual((shared.end(), alone.end()), (0, 0), shared.text() + alone.text())
+        for one, other in zip(shared.trials(), alone.trials()):
+            self.assertAlmostEqual(one["metrics"]["test.accuracy"], other["metrics"]["test.accuracy"], delta=0.03)
+
+    def test_a_killed_rank_of_a_shared_card_is_tried_again(self):
+        arguments = ["trial.devices=2", "trial.checkpoint_every=0s", "--oversubscribe-gpu", "2"]
+        calm, run = Run(DPSGD % 400, arguments=arguments), Run(DPSGD % 400, arguments=arguments)
+        wait_for(lambda: glob.glob(f"{run.results}/trials/*/attempt-1/checkpoint-*"), run.text, PATIENCE)
+        os.kill(max(pid for pid, (parent, _, _) in processes().items() if parent == run.process.pid), signal.SIGKILL)
+        self.assertEqual((calm.end(), run.end()), (0, 0), calm.text() + run.text())
+        self.assertEqual(run.trials()[0]["attempts"], 2)
+        self.assertEqual(run.trials()[0]["row_digest"], calm.trials()[0]["row_digest"])
+
+    def test_tf32_trains_and_says_so(self):
+        run = Run(DPDFD % 32, arguments=["trial.precision=tf32"])
+        self.assertEqual(run.end(), 0, run.text())
+        self.assertNotIn("computed as float32", run.text())
+
+    def test_a_trial_tells_energy_and_how_busy_its_gpu_was(self):
+        run = Run(DPDFD % 32)
+        self.assertEqual(run.end(), 0, run.text())
+        timings = run.ask("show", run.trials()[0]["trial"])["timings"]
+        self.assertTrue(0 <= timings["device_busy"] <= 1, timings)
+        self.assertGreater(timings["energy_joules"], 0)
 
     def test_a_dpdfd_trial_has_the_row_of_the_cpu(self):
         there, here = Run(DPDFD % 32), Run(DPDFD % 32, devices="")

@@ -25,9 +25,11 @@ Status Stopped() { return EnvironmentError("the process was stopped here"); }
 
 class FaultInjectionEnv::OpenFile final : public storage::AppendFile {
  public:
-  OpenFile(FaultInjectionEnv& env, std::shared_ptr<File> file) : env_(env), file_(std::move(file)) {}
+  OpenFile(FaultInjectionEnv& env, std::string path, std::shared_ptr<File> file)
+      : env_(env), path_(std::move(path)), file_(std::move(file)) {}
 
   Status Append(std::string_view bytes) override {
+    const std::lock_guard lock(*env_.mutex_);
     bool half = false;
     const Status status = env_.Begin(&half);
     if (status.ok()) file_->live += bytes;
@@ -35,11 +37,13 @@ class FaultInjectionEnv::OpenFile final : public storage::AppendFile {
     return status;
   }
   Status Sync() override {
+    const std::lock_guard lock(*env_.mutex_);
     RETORT_RETURN_IF_ERROR(env_.Begin());
-    file_->synced = file_->live;
+    if (!env_.Forgets(path_)) file_->synced = file_->live;
     return {};
   }
   Status Truncate(std::uint64_t size) override {
+    const std::lock_guard lock(*env_.mutex_);
     RETORT_RETURN_IF_ERROR(env_.Begin());
     file_->live.resize(size);
     return {};
@@ -47,6 +51,7 @@ class FaultInjectionEnv::OpenFile final : public storage::AppendFile {
 
  private:
   FaultInjectionEnv& env_;
+  std::string path_;
   std::shared_ptr<File> file_;
 };
 
@@ -71,11 +76,21 @@ void FaultInjectionEnv::ClearFaults() {
   fail_at_ = -1;
 }
 
+void FaultInjectionEnv::Stop() {
+  const std::lock_guard lock(*mutex_);
+  stopped_ = true;
+}
+
+bool FaultInjectionEnv::Forgets(const std::string& path) const {
+  return !forgotten_.empty() && path.substr(path.find_last_of('/') + 1).starts_with(forgotten_);
+}
+
 Status FaultInjectionEnv::Begin(bool* half) {
   if (stopped_) return Stopped();
   const int operation = operations_++;
   if (operation == stop_at_) {
     stopped_ = true;
+    if (on_stop) on_stop();
     if (half != nullptr) *half = true;
     return Stopped();
   }
@@ -122,6 +137,7 @@ Status FaultInjectionEnv::SyncFolderOf(const std::string& path) {
 }
 
 Result<std::unique_ptr<storage::AppendFile>> FaultInjectionEnv::OpenAppend(const std::string& path) {
+  const std::lock_guard lock(*mutex_);
   if (stopped_) return Stopped();
   if (live_.count(path) == 0) {
     RETORT_RETURN_IF_ERROR(Begin());
@@ -129,10 +145,11 @@ Result<std::unique_ptr<storage::AppendFile>> FaultInjectionEnv::OpenAppend(const
     live_[path] = std::make_shared<File>();
     RETORT_RETURN_IF_ERROR(SyncFolderOf(path));
   }
-  return std::unique_ptr<storage::AppendFile>(std::make_unique<OpenFile>(*this, live_.at(path)));
+  return std::unique_ptr<storage::AppendFile>(std::make_unique<OpenFile>(*this, path, live_.at(path)));
 }
 
 Result<std::string> FaultInjectionEnv::ReadFile(const std::string& path) {
+  const std::lock_guard lock(*mutex_);
   if (stopped_) return Stopped();
   const auto found = live_.find(path);
   if (found == live_.end()) return storage::FileError(ENOENT, "open", path);
@@ -140,6 +157,11 @@ Result<std::string> FaultInjectionEnv::ReadFile(const std::string& path) {
 }
 
 Status FaultInjectionEnv::WriteFileAtomically(const std::string& path, std::string_view bytes) {
+  const std::lock_guard lock(*mutex_);
+  return WriteWhole(path, bytes);
+}
+
+Status FaultInjectionEnv::WriteWhole(const std::string& path, std::string_view bytes) {
   const std::string temporary = path + std::string(storage::kTemporarySuffix);
   if (folders_.count(FolderOf(path)) == 0) return storage::FileError(ENOENT, "create", path);
   auto file = std::make_shared<File>();
@@ -159,11 +181,12 @@ Status FaultInjectionEnv::WriteFileAtomically(const std::string& path, std::stri
   }
   live_.erase(temporary);
   live_[path] = file;
+  if (on_published) on_published(path);
   return SyncFolderOf(path);
 }
 
 Status FaultInjectionEnv::PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) {
-  if (stopped_) return Stopped();
+  if (stopped()) return Stopped();
   const std::filesystem::path real =
       std::filesystem::path(::testing::TempDir()) / ("published-" + std::to_string(::getpid()));
   Status status = write(real.string());
@@ -177,12 +200,14 @@ Status FaultInjectionEnv::PublishFile(const std::string& path, const std::functi
 }
 
 Status FaultInjectionEnv::Remove(const std::string& path) {
+  const std::lock_guard lock(*mutex_);
   RETORT_RETURN_IF_ERROR(Begin());
   live_.erase(path);
   return {};
 }
 
 Status FaultInjectionEnv::CreateDirectories(const std::string& path) {
+  const std::lock_guard lock(*mutex_);
   if (folders_.count(path) != 0) return stopped_ ? Stopped() : Status();
   RETORT_RETURN_IF_ERROR(Begin());
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
@@ -192,6 +217,7 @@ Status FaultInjectionEnv::CreateDirectories(const std::string& path) {
 }
 
 Result<std::vector<std::string>> FaultInjectionEnv::List(const std::string& directory) {
+  const std::lock_guard lock(*mutex_);
   if (stopped_) return Stopped();
   if (folders_.count(directory) == 0) return storage::FileError(ENOENT, "list folder", directory);
   std::set<std::string> names;
@@ -206,9 +232,13 @@ Result<std::vector<std::string>> FaultInjectionEnv::List(const std::string& dire
   return std::vector<std::string>(names.begin(), names.end());
 }
 
-bool FaultInjectionEnv::Exists(const std::string& path) { return live_.count(path) != 0 || folders_.count(path) != 0; }
+bool FaultInjectionEnv::Exists(const std::string& path) {
+  const std::lock_guard lock(*mutex_);
+  return live_.count(path) != 0 || folders_.count(path) != 0;
+}
 
 Result<std::unique_ptr<storage::FileLock>> FaultInjectionEnv::Lock(const std::string& path) {
+  const std::lock_guard lock(*mutex_);
   if (stopped_) return Stopped();
   if (!locked_->insert(path).second) return EnvironmentError("'" + path + "' is locked by another process");
   return std::unique_ptr<storage::FileLock>(std::make_unique<HeldLock>(locked_, path));

@@ -20,6 +20,25 @@ def enter_own_mounts():
     os.execvp("unshare", [*unshare, sys.executable, *sys.argv])
 
 
+def show_gpus(folder, count):
+    """Puts a /dev over this one in which there are files of `count` GPUs that nothing drives. `folder` will hold it."""
+    os.makedirs(folder, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
+    for name in ("null", "zero", "full", "random", "urandom", "shm"):
+        path = os.path.join(folder, name)
+        if name == "shm":
+            os.mkdir(path)
+        else:
+            open(path, "w", encoding="utf-8").close()
+        subprocess.run(["mount", "--bind", os.path.join("/dev", name), path], check=True)
+    for name in ("fd", "stdin", "stdout", "stderr"):
+        os.symlink("/proc/self/fd" + ("" if name == "fd" else "/" + str(("stdin", "stdout", "stderr").index(name))),
+                   os.path.join(folder, name))
+    for number in range(count):
+        open(os.path.join(folder, f"nvidia{number}"), "w", encoding="utf-8").close()
+    subprocess.run(["mount", "--rbind", folder, "/dev"], check=True)
+
+
 class SmallDisk:
     """A disk of `size` (as mount takes it) at `path`, until end()."""
 

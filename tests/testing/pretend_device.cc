@@ -21,8 +21,10 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace retort::testing {
@@ -100,6 +102,30 @@ at::DeviceIndex& CurrentIndex() {
   return index;
 }
 
+c10::StreamId& CurrentStream() {
+  thread_local c10::StreamId stream = 0;
+  return stream;
+}
+
+// Copies to the host on a stream of their own: made when somebody waits for an event of it, and not before.
+struct LateCopies {
+  std::mutex mutex;
+  std::vector<std::function<void()>> copies;
+  static LateCopies& All() {
+    static LateCopies* all = new LateCopies;
+    return *all;
+  }
+  void Add(std::function<void()> copy) {
+    const std::lock_guard lock(mutex);
+    copies.push_back(std::move(copy));
+  }
+  void Make() {
+    const std::lock_guard lock(mutex);
+    for (const std::function<void()>& copy : copies) copy();
+    copies.clear();
+  }
+};
+
 struct PretendAllocator final : c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     const at::Device device(kPretend, CurrentIndex());
@@ -129,8 +155,21 @@ struct PretendGuard final : c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(at::Device device) const noexcept override {
     if (device.index() >= 0) CurrentIndex() = device.index();
   }
-  c10::Stream getStream(at::Device device) const override { return c10::Stream(c10::Stream::DEFAULT, device); }
-  c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
+  c10::Stream getStream(at::Device device) const override {
+    return c10::Stream(c10::Stream::UNSAFE, device, CurrentStream());
+  }
+  c10::Stream getStreamFromGlobalPool(at::Device device, bool) const override {
+    return c10::Stream(c10::Stream::UNSAFE, device, 1);
+  }
+  c10::Stream exchangeStream(c10::Stream stream) const override {
+    return c10::Stream(c10::Stream::UNSAFE, stream.device(), std::exchange(CurrentStream(), stream.id()));
+  }
+  void record(void** event, const c10::Stream&, at::DeviceIndex, c10::EventFlag) const override {
+    static int recorded = 0;
+    *event = &recorded;
+  }
+  void block(void*, const c10::Stream&) const override {}
+  void synchronizeEvent(void*) const override { LateCopies::All().Make(); }
   at::DeviceIndex deviceCount() const noexcept override { return kPretendDevices; }
   bool queryStream(const c10::Stream&) const override { return true; }
   void synchronizeStream(const c10::Stream&) const override {}
@@ -265,8 +304,16 @@ at::Tensor EmptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, std::opt
 }
 
 // Between any two devices.
-at::Tensor CopyFrom(const at::Tensor& from, const at::Tensor& to, bool) {
+at::Tensor CopyFrom(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
   ++Operations();
+  if (non_blocking && CurrentStream() != 0 && IsPretend(from) && !IsPretend(to)) {
+    TORCH_CHECK(from.is_contiguous() && to.is_contiguous() && from.dtype() == to.dtype(), "no such late copy");
+    // The memory is not held: a copy that outlives its tensor finds what lies there then.
+    LateCopies::All().Add([bytes = from.nbytes(), source = TheArena().Opened(from.const_data_ptr()), to] {
+      std::copy_n(source, bytes, static_cast<char*>(to.mutable_data_ptr()));
+    });
+    return to;
+  }
   (IsPretend(to) ? Opened(to) : to).copy_(IsPretend(from) ? Opened(from) : from);
   return to;
 }

@@ -20,13 +20,14 @@ constexpr std::uint64_t kShadowSeed = 0x5ad0;
 
 }  // namespace
 
-ShadowData ChooseShadowData(const Dataset& data, const AttackedExamples& attacked, std::int64_t shadow) {
+ShadowData ChooseShadowData(const Dataset& data, const Examples& everyone, const AttackedExamples& attacked,
+                            std::int64_t shadow) {
   const auto members = static_cast<std::int64_t>(attacked.places.size());
   const RngStream stream(kShadowSeed + static_cast<std::uint64_t>(shadow / 2), Purpose::split);
   std::vector<std::int64_t> order = Permutation(2 * members, stream);
   if (shadow % 2 == 1) std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(members), order.end());
   const std::int64_t examples = data.train.size();
-  const auto row_of = [&](std::int64_t i) {  // among the private examples, and the test examples after them
+  const auto row_of = [&](std::int64_t i) {  // of everyone
     return i < members ? attacked.places[static_cast<std::size_t>(i)]
                        : examples + attacked.others_places[static_cast<std::size_t>(i - members)];
   };
@@ -41,20 +42,21 @@ ShadowData ChooseShadowData(const Dataset& data, const AttackedExamples& attacke
       left.push_back(row_of(order[i]));
     chosen.trained[static_cast<std::size_t>(order[i])] = in;
   }
-  const Examples all = Examples::Joined(data.train, data.test);
-  chosen.data.train = all.Rows(at::tensor(rows, at::kLong));
-  chosen.data.test = all.Rows(at::tensor(left, at::kLong));
+  chosen.data.train = everyone.Rows(at::tensor(rows, at::kLong));
+  chosen.data.test = everyone.Rows(at::tensor(left, at::kLong));
   return chosen;
 }
 
 Result<ShadowScores> TrainShadows(const AuditedTrial& trial, const AttackedExamples& attacked,
                                   const AuditProgress& progress) {
+  const Dataset& data = trial.inputs.data;
   const Examples pool = Examples::Joined(attacked.members, attacked.others);
+  const Examples everyone = Examples::Joined(data.train, data.test);
   ShadowScores scores;
   for (std::int64_t shadow = 0; shadow < trial.order.shadows; ++shadow) {
     const std::string name =
         "shadow " + std::to_string(shadow + 1) + " of " + std::to_string(trial.order.shadows) + ", ";
-    const ShadowData chosen = ChooseShadowData(trial.inputs.data, attacked, shadow);
+    const ShadowData chosen = ChooseShadowData(data, everyone, attacked, shadow);
     const auto step = [&](const char* part, std::int64_t done, std::int64_t of) {
       progress(name + part + ", step", done, of);
     };

@@ -16,11 +16,13 @@ namespace retort::worker::audit {
 [[nodiscard]] Result<ShadowScores> TrainShadows(const AuditedTrial& trial, const AttackedExamples& attacked,
                                                 const AuditProgress& progress);
 
-// The data set of shadow number `shadow`, and which of the attacked examples, members first, it is trained on.
+// The data set of a shadow, and which of the attacked examples, members first, it is trained on.
 struct ShadowData {
   Dataset data;
   std::vector<bool> trained;
 };
-[[nodiscard]] ShadowData ChooseShadowData(const Dataset& data, const AttackedExamples& attacked, std::int64_t shadow);
+// Of shadow number `shadow`. `everyone`: the private examples of `data`, and its test examples after them.
+[[nodiscard]] ShadowData ChooseShadowData(const Dataset& data, const Examples& everyone,
+                                          const AttackedExamples& attacked, std::int64_t shadow);
 
 }  // namespace retort::worker::audit

@@ -58,7 +58,7 @@ Result<OpenDevice> Devices::Open(const std::string& name) {
   const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(ordinal));
   c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice(device);
   const auto at = static_cast<std::size_t>(ordinal);
-  return OpenDevice{device, plugin_.get(), EnergyMeter::Open(at < gpu_uuids_.size() ? gpu_uuids_[at] : "")};
+  return OpenDevice{device, plugin_.get(), DeviceMeter::Open(at < gpu_uuids_.size() ? gpu_uuids_[at] : "")};
 }
 
 void Devices::Rest() {

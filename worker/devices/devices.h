@@ -10,7 +10,7 @@
 
 #include "experiments/base/status.h"
 #include "worker/devices/cuda_plugin.h"
-#include "worker/devices/energy_meter.h"
+#include "worker/devices/device_meter.h"
 #include "worker/gang/collective.h"
 #include "worker/gang/gloo_collective.h"
 #include "worker/noise/noise_kernels.h"
@@ -21,7 +21,7 @@ namespace retort::worker {
 struct OpenDevice {
   at::Device device = at::kCPU;
   noise::NoiseKernels* noise = nullptr;
-  std::shared_ptr<const EnergyMeter> meter;  // since it was opened; null where the driver does not count
+  std::shared_ptr<const DeviceMeter> meter;  // since it was opened; null where the driver does not count
 };
 
 // The device that a Start names ("cpu", "cuda:1"), ready for tensors. Error: usage for a name that is none;

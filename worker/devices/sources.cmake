@@ -1,4 +1,4 @@
 set(RETORT_DEVICES_SOURCES
   devices/cuda_plugin.cc
   devices/devices.cc
-  devices/energy_meter.cc)
+  devices/device_meter.cc)

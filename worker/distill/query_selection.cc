@@ -22,22 +22,22 @@ namespace {
 
 constexpr int kSelectionRounds = 50;
 
-// f32 [n]: squared distances of all points to one.
+// f64 [n]: squared distances of all points to one.
 at::Tensor DistancesTo(const at::Tensor& points, const at::Tensor& centre) {
   return (points - centre).square().sum(1).contiguous();
 }
 
-// The first row at which the running sum of `weights` f32 [n] passes `share` of the whole.
+// The first row at which the running sum of `weights` f64 [n] passes `share` of the whole.
 std::int64_t FindShare(const at::Tensor& weights, double share) {
-  const auto* weight = weights.const_data_ptr<float>();
+  const auto* weight = weights.const_data_ptr<double>();
   double total = 0, sum = 0;
-  for (std::int64_t i = 0; i < weights.numel(); ++i) total += static_cast<double>(weight[i]);
+  for (std::int64_t i = 0; i < weights.numel(); ++i) total += weight[i];
   for (std::int64_t i = 0; i < weights.numel(); ++i)
-    if ((sum += static_cast<double>(weight[i])) > share * total) return i;
+    if ((sum += weight[i]) > share * total) return i;
   return 0;  // all points are centres
 }
 
-// f32 [k, d]: a row at random, then each with probability by its squared distance to the nearest so far.
+// f64 [k, d]: a row at random, then each with probability by its squared distance to the nearest so far.
 at::Tensor FirstCentres(const at::Tensor& points, std::int64_t k, const RngStream& stream) {
   std::vector<at::Tensor> centres = {points[stream.Below(0, points.size(0))]};
   at::Tensor nearest = DistancesTo(points, centres[0]);
@@ -51,7 +51,8 @@ at::Tensor FirstCentres(const at::Tensor& points, std::int64_t k, const RngStrea
 
 }  // namespace
 
-std::vector<std::int64_t> ComputeKMeansClusters(const at::Tensor& points, std::int64_t k, const RngStream& stream) {
+std::vector<std::int64_t> ComputeKMeansClusters(const at::Tensor& given, std::int64_t k, const RngStream& stream) {
+  const at::Tensor points = given.to(at::kDouble);
   const std::int64_t n = points.size(0);
   if (n == 0) return {};
   RETORT_CHECK(k >= 1 && k <= n);
@@ -73,36 +74,38 @@ std::vector<std::int64_t> ComputeKMeansClusters(const at::Tensor& points, std::i
 namespace {
 
 constexpr std::int64_t kTile = 512, kLanes = 16;
-constexpr float kChosen = -std::numeric_limits<float>::infinity();
+constexpr double kChosen = -std::numeric_limits<double>::infinity();
 
+// In float64: students that know little yet say nearly the same of all rows, and KL, a small difference of large sums,
+// would have no digit of float32 that does not depend on the device.
 // A tile of rows: p and its columns one after another, `stride` apart.
 struct Tile {
-  const float* p;  // [classes][stride]
-  const float* negative_entropy;
-  float* nearest;  // least KL to a centre so far
+  const double* p;  // [classes][stride]
+  const double* negative_entropy;
+  double* nearest;  // least KL to a centre so far
   std::int64_t rows, stride, classes;
 };
 
 // nearest = min(nearest, KL(p_i || centre)) with the centre's logarithms; returns the largest of them afterwards.
-RETORT_VECTOR_CLONES float Relax(const Tile& tile, const float* log_centre) {
-  std::array<float, kTile> distance;
+RETORT_VECTOR_CLONES double Relax(const Tile& tile, const double* log_centre) {
+  std::array<double, kTile> distance;
   for (std::int64_t i = 0; i < tile.rows; ++i) distance[static_cast<std::size_t>(i)] = tile.negative_entropy[i];
   for (std::int64_t c = 0; c < tile.classes; ++c) {
-    const float* p = tile.p + c * tile.stride;
-    const float log_q = log_centre[c];
+    const double* p = tile.p + c * tile.stride;
+    const double log_q = log_centre[c];
     for (std::int64_t i = 0; i < tile.rows; ++i) distance[static_cast<std::size_t>(i)] -= p[i] * log_q;
   }
-  float* nearest = tile.nearest;
+  double* nearest = tile.nearest;
   for (std::int64_t i = 0; i < tile.rows; ++i) {
-    const float d = distance[static_cast<std::size_t>(i)];
+    const double d = distance[static_cast<std::size_t>(i)];
     nearest[i] = d < nearest[i] ? d : nearest[i];
   }
-  std::array<float, kLanes> largest;
+  std::array<double, kLanes> largest;
   largest.fill(kChosen);
   std::int64_t i = 0;
   for (; i + kLanes <= tile.rows; i += kLanes)
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      float& most = largest[static_cast<std::size_t>(lane)];
+      double& most = largest[static_cast<std::size_t>(lane)];
       most = nearest[i + lane] > most ? nearest[i + lane] : most;
     }
   for (; i < tile.rows; ++i) largest[0] = std::max(largest[0], nearest[i]);
@@ -114,25 +117,25 @@ class Centres {
   explicit Centres(const at::Tensor& log_p)
       : n_(log_p.size(0)),
         classes_(log_p.size(1)),
-        log_p_(log_p.detach().cpu().to(at::kFloat).contiguous()),
+        log_p_(log_p.detach().cpu().to(at::kDouble).contiguous()),
         columns_(log_p_.exp().t().contiguous()),
         negative_entropy_((log_p_.exp() * log_p_).sum(1).contiguous()),
-        nearest_(static_cast<std::size_t>(n_), std::numeric_limits<float>::infinity()) {}
+        nearest_(static_cast<std::size_t>(n_), std::numeric_limits<double>::infinity()) {}
 
   // Makes `row` a centre; the row farthest from all centres so far, or -1 when every row is one.
   std::int64_t Add(std::int64_t row) {
     nearest_[static_cast<std::size_t>(row)] = kChosen;
-    const float* log_centre = log_p_.const_data_ptr<float>() + row * classes_;
-    float most = kChosen;
+    const double* log_centre = log_p_.const_data_ptr<double>() + row * classes_;
+    double most = kChosen;
     std::int64_t best_tile = -1;
     for (std::int64_t first = 0; first < n_; first += kTile) {
-      const Tile tile{columns_.const_data_ptr<float>() + first,
-                      negative_entropy_.const_data_ptr<float>() + first,
+      const Tile tile{columns_.const_data_ptr<double>() + first,
+                      negative_entropy_.const_data_ptr<double>() + first,
                       nearest_.data() + first,
                       std::min(kTile, n_ - first),
                       n_,
                       classes_};
-      if (const float largest = Relax(tile, log_centre); largest > most) most = largest, best_tile = first;
+      if (const double largest = Relax(tile, log_centre); largest > most) most = largest, best_tile = first;
     }
     if (best_tile < 0) return -1;
     return std::find(nearest_.begin() + best_tile, nearest_.end(), most) - nearest_.begin();
@@ -140,8 +143,8 @@ class Centres {
 
  private:
   std::int64_t n_, classes_;
-  at::Tensor log_p_, columns_, negative_entropy_;  // f32 [n, c], [c, n], [n]
-  std::vector<float> nearest_;
+  at::Tensor log_p_, columns_, negative_entropy_;  // f64 [n, c], [c, n], [n]
+  std::vector<double> nearest_;
 };
 
 // All rows, least margin first.
@@ -201,7 +204,7 @@ at::Tensor MarginQueries(const at::Tensor& probabilities, std::int64_t count) {
 at::Tensor DiverseQueries(const at::Tensor& probabilities, const at::Tensor& log_p, std::int64_t count,
                           const RngStream& stream) {
   RETORT_CHECK(count >= 0 && count <= probabilities.size(0));
-  const at::Tensor points = UnitVariance(log_p.detach().cpu().to(at::kFloat).exp());
+  const at::Tensor points = UnitVariance(log_p.detach().cpu().to(at::kDouble).exp());
   const std::vector<std::int64_t> cluster =
       ComputeKMeansClusters(points, std::min(points.size(0), points.size(1)), stream);
   return at::tensor(SpreadOverClusters(RankedByMargin(probabilities), cluster, count), at::kLong);
@@ -209,11 +212,12 @@ at::Tensor DiverseQueries(const at::Tensor& probabilities, const at::Tensor& log
 
 at::Tensor SelectQueries(Selection selection, const at::Tensor& logits, double temperature, std::int64_t count,
                          const RngStream& stream, const std::vector<std::int64_t>& asked) {
-  const at::Tensor softened = at::log_softmax(logits.detach().cpu() / temperature, 1);
+  const at::Tensor exact = logits.detach().cpu().to(at::kDouble);
+  const at::Tensor softened = at::log_softmax(exact / temperature, 1);
   if (selection == Selection::k_centre) return KCentreQueries(softened, count, stream, asked);
   const at::Tensor left = Others(logits.size(0), asked);
   if (selection == Selection::random) return left.index_select(0, RandomQueries(left.size(0), count, stream));
-  const at::Tensor p = at::softmax(logits.detach().cpu(), 1).index_select(0, left);
+  const at::Tensor p = at::softmax(exact, 1).index_select(0, left);
   const at::Tensor chosen = selection == Selection::margin
                                 ? MarginQueries(p, count)
                                 : DiverseQueries(p, softened.index_select(0, left), count, stream);

@@ -1,6 +1,7 @@
 // Which public images a student asks about next (RONA, AAAI-19, Algorithm 3 and Fig. 2e): chosen by the
 // student's own predictions. Each selection returns i64 [count], on the CPU, of distinct rows, in the order of choice;
-// ties go to the lower row. n rows, c classes; count is at most n less the rows of `asked`.
+// ties go to the lower row. Computed in float64, so that devices that round otherwise choose the same rows. n rows, c
+// classes; count is at most n less the rows of `asked`.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,8 +14,8 @@
 
 namespace retort::worker {
 
-// Clusters points by Lloyd's algorithm from k-means++ centres: the cluster 0..k-1 of each row of `points` f32 [n, d] on
-// the CPU, 1 <= k <= n (n = 0: none). At most 50 rounds; clusters may be empty. Depends on points, k and stream alone.
+// Clusters points by Lloyd's algorithm from k-means++ centres: the cluster 0..k-1 of each row of `points` [n, d] on the
+// CPU, 1 <= k <= n (n = 0: none). At most 50 rounds; clusters may be empty. Depends on points, k and stream alone.
 [[nodiscard]] std::vector<std::int64_t> ComputeKMeansClusters(const at::Tensor& points, std::int64_t k,
                                                               const RngStream& stream);
 
@@ -26,7 +27,7 @@ namespace retort::worker {
 [[nodiscard]] at::Tensor KCentreQueries(const at::Tensor& log_p, std::int64_t count, const RngStream& stream,
                                         const std::vector<std::int64_t>& asked = {});
 
-// The rows with the least difference of the two largest of `probabilities` f32 [n, c], least first.
+// The rows with the least difference of the two largest of `probabilities` [n, c], least first.
 [[nodiscard]] at::Tensor MarginQueries(const at::Tensor& probabilities, std::int64_t count);
 
 // By margin, too, but from each of min(c, n) clusters (k-means of the columns of exp(log_p), each of unit variance) no

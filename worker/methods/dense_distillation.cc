@@ -106,7 +106,36 @@ class DenseDistillation final : public StudentMethod {
     return labels.to(data_.device);
   }
 
-  // The best batch, by its loss, that a fresh generator and its latents make on their way.
+  // What the generator made of some latents, and what the clients and the student say of it.
+  struct Batch {
+    at::Tensor leaf, images;  // the latents, and what their gradient passes through
+    release::CriticGradient judged;
+  };
+
+  Result<Batch> MakeBatch(const at::Tensor& latents, const at::Tensor& labels) {
+    Batch made;
+    made.leaf = latents.detach().requires_grad_(true);
+    made.images = generator_->Forward(made.leaf);
+    RETORT_ASSIGN_OR_RETURN(made.judged,
+                            critic_->Judge(made.images, spec_.batch, gang_, {labels, &learner_.network()}));
+    return made;
+  }
+
+  // A step of the generator and of the latents towards a better batch than `made`.
+  void Improve(const Batch& made, at::Tensor& latents, Adam& generator_adam, Adam& latents_adam) {
+    ParameterArena& parameters = generator_->parameters();
+    std::vector<at::Tensor> inputs = parameters.leaves();
+    inputs.push_back(made.leaf);
+    std::vector<at::Tensor> gradients = VectorJacobian({made.images}, {made.judged.images}, inputs);
+    const at::NoGradGuard no_grad;
+    latents_adam.Step(latents, gradients.back().contiguous(), spec_.generator.lr);
+    gradients.pop_back();
+    parameters.Gather(gradients);
+    generator_adam.Step(parameters.flat(), parameters.gradient(), spec_.generator.lr);
+  }
+
+  // The best batch, by its loss, that a fresh generator and its latents make on their way: generator.steps of them, and
+  // at least the first.
   Result<at::Tensor> Synthesise(std::int64_t round, double& least) {
     const auto number = static_cast<std::uint64_t>(round);
     ParameterArena& parameters = generator_->parameters();
@@ -115,27 +144,17 @@ class DenseDistillation final : public StudentMethod {
         NormalRows(spec_.batch, spec_.generator.latent, RngStream(spec_.seed, Purpose::latents, number))
             .to(data_.device);
     const at::Tensor labels = DrawLabels(round);
-    Adam adam(parameters.flat().numel(), {.beta1 = 0.5}, data_.device),
+    Adam generator_adam(parameters.flat().numel(), {.beta1 = 0.5}, data_.device),
         latents_adam(latents.numel(), {.beta1 = 0.5}, data_.device);
-    at::Tensor best;
-    for (std::int64_t i = 0; i < std::max<std::int64_t>(spec_.generator.steps, 1); ++i) {
-      const at::Tensor leaf = latents.detach().requires_grad_(true);
-      const at::Tensor images = generator_->Forward(leaf);
-      RETORT_ASSIGN_OR_RETURN(const release::CriticGradient judged,
-                              critic_->Judge(images, spec_.batch, gang_, {labels, &learner_.network()}));
-      if (!best.defined() || judged.loss < least) {
-        best = images.detach().clone();
-        least = judged.loss;
-      }
-      if (spec_.generator.steps == 0) break;
-      std::vector<at::Tensor> inputs = parameters.leaves();
-      inputs.push_back(leaf);
-      std::vector<at::Tensor> gradients = VectorJacobian({images}, {judged.images}, inputs);
-      const at::NoGradGuard no_grad;
-      latents_adam.Step(latents, gradients.back().contiguous(), spec_.generator.lr);
-      gradients.pop_back();
-      parameters.Gather(gradients);
-      adam.Step(parameters.flat(), parameters.gradient(), spec_.generator.lr);
+    RETORT_ASSIGN_OR_RETURN(Batch made, MakeBatch(latents, labels));
+    at::Tensor best = made.images.detach();
+    least = made.judged.loss;
+    for (std::int64_t i = 1; i < spec_.generator.steps; ++i) {
+      Improve(made, latents, generator_adam, latents_adam);
+      RETORT_ASSIGN_OR_RETURN(made, MakeBatch(latents, labels));
+      if (!(made.judged.loss < least)) continue;
+      best = made.images.detach();
+      least = made.judged.loss;
     }
     return best;
   }

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/tensor.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -36,9 +37,19 @@ Result<at::Tensor> ReleaseReplay::Obtain(std::int64_t step,
     return Shared(value);
   }
   RETORT_CHECK(!Leads() || book_ != nullptr);
+  if (Leads()) RETORT_RETURN_IF_ERROR(store_->released_status());
   RETORT_ASSIGN_OR_RETURN(const at::Tensor value, draw(book_));
-  if (Leads()) RETORT_RETURN_IF_ERROR(store_->AppendReleased({step, {ToBlob("released", value)}}));
+  if (Leads()) RETORT_RETURN_IF_ERROR(Keep(step, value));
   return Shared(value);
+}
+
+// Hands it over to the transcript.
+Status ReleaseReplay::Keep(std::int64_t step, const at::Tensor& value) {
+  const std::shared_ptr<HostCopy> copy = copier_(value);
+  return store_->QueueReleased(step, value.nbytes(), [step, copy]() -> Result<storage::TranscriptRecord> {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor values, copy->Await());
+    return storage::TranscriptRecord{step, {ToBlob("released", values)}};
+  });
 }
 
 Result<at::Tensor> ReleaseReplay::Shared(const at::Tensor& value) {

@@ -20,6 +20,7 @@
 #include "experiments/methods/networks.h"
 #include "worker/gang/gang_batch_norm.h"
 #include "worker/models/resampling.h"
+#include "worker/models/training_scopes.h"
 
 namespace retort::worker {
 namespace {
@@ -142,7 +143,8 @@ at::Tensor Generator::Forward(const at::Tensor& latents, Collective* gang) const
   const auto shrink = std::int64_t{1} << stages_.widths.size();
   at::Tensor x =
       at::linear(latents, p[0], p[1]).view({-1, settings_.width, image_.height / shrink, image_.width / shrink});
-  x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon, gang);
+  if (PrefersChannelsLast(x.device())) x = x.contiguous(at::MemoryFormat::ChannelsLast);
+  x = BatchNorm(x, p[2], p[3], kEpsilon, gang);
   std::size_t next = 4;
   for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage) {
     const at::Tensor& weight = p[next++];

@@ -45,7 +45,7 @@ struct LayerPlan {
   std::vector<std::vector<std::int64_t>> constants;  // shapes
   std::vector<StateEntry> state;
   std::size_t traced = 0;     // layers with parameters
-  bool channels_last = true;  // the layout of images in which the kernels are fastest
+  bool channels_last = true;  // the layout of images in which its kernels are fastest, where the device's are
 };
 
 // Error: usage, naming the layer that would be left without a pixel. A list that does not fit together

@@ -185,20 +185,16 @@ Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape
   return MakeNetwork(as_defined, input, classes, stream, device);
 }
 
-namespace {
-
-Result<std::vector<Layer>> FittedLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
+Result<std::vector<Layer>> MakeLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
   RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, MakeLayers(spec.network, classes));
   RETORT_RETURN_IF_ERROR(CheckImages(spec.network, input));
   if (spec.activation == Activation::as_defined) return layers;
   return WithActivation(std::move(layers), spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
 }
 
-}  // namespace
-
 Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape input, std::int64_t classes,
                                              const std::optional<RngStream>& stream, at::Device device) {
-  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, FittedLayers(spec, input, classes));
+  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, MakeLayers(spec, input, classes));
   auto network = std::make_unique<Network>(std::move(layers), input, stream, device);
   if (stream) FitFeatures(*network);
   return network;
@@ -207,13 +203,13 @@ Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape i
 Result<std::vector<StateEntry>> PlanState(const std::string& name, ImageShape input, std::int64_t classes) {
   TrialSpec as_defined;
   as_defined.network = name;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, FittedLayers(as_defined, input, classes));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, MakeLayers(as_defined, input, classes));
   RETORT_ASSIGN_OR_RETURN(LayerPlan plan, PlanLayers(layers, input));
   return std::move(plan.state);
 }
 
 Result<std::int64_t> CountParameters(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
-  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, FittedLayers(spec, input, classes));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, MakeLayers(spec, input, classes));
   RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, input));
   std::int64_t count = 0;
   for (const StateEntry& entry : plan.state) {

@@ -15,6 +15,9 @@ namespace retort::worker {
 [[nodiscard]] const std::vector<std::string>& ListNetworkNames();
 // Returns what a network of that name is made of. Error: usage for an unknown name (lists the names).
 [[nodiscard]] Result<std::vector<Layer>> MakeLayers(const std::string& name, std::int64_t classes);
+// Returns the layers of the network that a trial trains: spec.network with spec.activation. Error: usage for an unknown
+// name (lists the names) and for images that the network cannot take.
+[[nodiscard]] Result<std::vector<Layer>> MakeLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes);
 // `stream`: as Network's; with one, layers that are frozen are fitted to public pictures (fit_features.h), which takes
 // seconds. Error: usage for an unknown name (lists the names) and for images that the network cannot take.
 [[nodiscard]] Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input,

@@ -34,6 +34,7 @@
 #include "worker/models/layer.h"
 #include "worker/models/layer_plan.h"
 #include "worker/models/resampling.h"
+#include "worker/models/training_scopes.h"
 #include "worker/tensors/rng_streams.h"
 #include "worker/tensors/tensor_codec.h"
 
@@ -209,7 +210,8 @@ at::Tensor Network::Run(std::size_t last, const at::Tensor& images, const std::o
     trace->inputs.assign(plan_.traced, {});
     trace->outputs.assign(plan_.traced, {});
   }
-  const at::Tensor start = plan_.channels_last ? ChannelsLast(images) : images.contiguous();
+  const bool channels_last = plan_.channels_last && PrefersChannelsLast(images.device());
+  const at::Tensor start = channels_last ? ChannelsLast(images) : images.contiguous();
   std::vector<at::Tensor> results(layers_.size()), inputs;
   for (std::size_t i = 0; i <= last; ++i) {
     const LayerNode& node = plan_.nodes[i];

@@ -9,6 +9,7 @@ set(RETORT_MODELS_SOURCES
   models/generators.cc
   models/layer.cc
   models/layer_plan.cc
+  models/layer_text.cc
   models/model_registry.cc
   models/network.cc
   models/resampling.cc

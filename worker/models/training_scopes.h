@@ -1,4 +1,5 @@
-// Scopes around a training pass: lower precision, and statistics that are restored if the pass is discarded.
+// Scopes of lower precision, around a training pass or a trial, and one that restores statistics if a pass is
+// discarded.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,6 +24,23 @@ class AutocastScope {
   c10::DeviceType device_;
   bool before_ = false;
 };
+
+// While it lives, products and convolutions of float32 on CUDA devices round their factors to TF32, in the whole
+// process; those on CPUs do not, nor do numbers of another kind. Nothing at all for another precision or device.
+class Tf32Scope {
+ public:
+  Tf32Scope(Precision precision, c10::Device device);
+  ~Tf32Scope();
+  Tf32Scope(const Tf32Scope&) = delete;
+  Tf32Scope& operator=(const Tf32Scope&) = delete;
+
+ private:
+  bool active_;
+};
+
+// Whether convolutions on the device are fastest with each pixel's channels side by side: those of CPUs always, cuDNN's
+// where tensor cores compute them, in TF32 or bfloat16 as this thread has it now.
+[[nodiscard]] bool PrefersChannelsLast(c10::Device device);
 
 // Restores the running statistics of a network's batch norms at its end, unless the step that moved them is kept. The
 // network outlives the guard.

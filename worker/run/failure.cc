@@ -44,6 +44,11 @@ Failure ToFailure(const Status& status, FailureKind otherwise) {
   return {otherwise, status.message()};
 }
 
+Failure ToReleaseFailure(const Status& status) {
+  const bool device = ClassifyError(status.message()) == FailureKind::device;
+  return {device ? FailureKind::device : FailureKind::disk, status.message()};
+}
+
 std::optional<Failure> CatchTorch(const std::function<std::optional<Failure>()>& body) {
   try {
     return body();

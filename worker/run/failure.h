@@ -19,6 +19,10 @@ struct Failure {
 // stage; the rest is `otherwise`.
 [[nodiscard]] Failure ToFailure(const Status& status, FailureKind otherwise);
 
+// The failure that follows where an answer could not be copied or written down: of the device that it was on, else of
+// the disk.
+[[nodiscard]] Failure ToReleaseFailure(const Status& status);
+
 // Calls `body`. The one place where exceptions of LibTorch end: failed allocations become out_of_memory,
 // errors of the device device, everything else internal. Nothing when `body` returned nothing.
 [[nodiscard]] std::optional<Failure> CatchTorch(const std::function<std::optional<Failure>()>& body);

@@ -117,6 +117,7 @@ Status LedgerView::Settle(std::uint64_t id, std::int64_t used) {
   LedgerEntry settled = *entry;
   settled.state = LedgerState::settled;
   settled.used = used;
+  // With it all answers are durable that were drawn of the block.
   RETORT_RETURN_IF_ERROR(Write(settled));
   RETORT_RETURN_IF_ERROR(host_.Settle(id, used));
   *entry = std::move(settled);

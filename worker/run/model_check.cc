@@ -15,6 +15,7 @@
 #include "experiments/methods/spec_codec.h"
 #include "storage/formats/npy_file.h"
 #include "storage/weights/known_weights.h"
+#include "worker/models/layer_text.h"
 #include "worker/models/model_registry.h"
 #include "worker/models/saved_models.h"
 #include "worker/tensors/tensor_codec.h"
@@ -134,8 +135,6 @@ void AddCounts(const Network& network, ordered_json& report) {
   report["state_entries"] = network.state().size();
 }
 
-std::string Text(const ordered_json& json) { return DumpJson(json); }
-
 Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& env) {
   RETORT_ASSIGN_OR_RETURN(const auto input, ReadInput(order, env));
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, env.ReadFile(order.weights));
@@ -148,7 +147,7 @@ Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& 
   report["ok"] = true;
   const auto forward = [&](const at::Tensor& images) { return module->Classify(images); };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));
-  return Text(report);
+  return DumpJson(report);
 }
 
 }  // namespace
@@ -184,17 +183,34 @@ Result<std::string> CheckModel(const cluster::ModelOrder& order, storage::Env& e
     report["refusal"] = complete.message();
     if (assumed && !keys.misshaped.empty())
       report["refusal"] = complete.message() + " Shapes may depend on the images: name theirs with --image.";
-    if (!keys.complete()) return Text(report);
+    if (!keys.complete()) return DumpJson(report);
   }
   const auto forward = [&](const at::Tensor& images) -> Result<at::Tensor> { return network->Forward(images).logits; };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));
-  return Text(report);
+  return DumpJson(report);
 }
 
 Status ServeModelCheck(cluster::SocketLink& link, const std::string& text, storage::Env& env) {
   const Result<cluster::ModelOrder> order = cluster::DecodeModelOrder(text);
   if (!order.ok()) return cluster::SendAnswer(link, order.status());
   return cluster::SendAnswer(link, CheckModel(*order, env));
+}
+
+namespace {
+
+Result<std::string> DescribeLayers(const std::string& text) {
+  RETORT_ASSIGN_OR_RETURN(const TrialSpec spec, DecodeTrialSpec(text));
+  if (!spec.data) return UsageError("a trial without a data set trains no network");
+  const DataSpec& data = *spec.data;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers,
+                          MakeLayers(spec, {data.channels, data.height, data.width}, data.classes));
+  return FormatLayers(layers);
+}
+
+}  // namespace
+
+Status ServeLayers(cluster::SocketLink& link, const std::string& spec) {
+  return cluster::SendAnswer(link, DescribeLayers(spec));
 }
 
 }  // namespace retort::worker

@@ -18,4 +18,7 @@ namespace retort::worker {
 // The order as text, the answer over the socket (cluster/worker_questions.h). Error: that of the link.
 [[nodiscard]] Status ServeModelCheck(cluster::SocketLink& link, const std::string& order, storage::Env& env);
 
+// The layers of the network that a trial trains, its spec as text; the answer over the socket. Error: that of the link.
+[[nodiscard]] Status ServeLayers(cluster::SocketLink& link, const std::string& spec);
+
 }  // namespace retort::worker

@@ -21,7 +21,7 @@ struct TrialInputs {
   Dataset data;                              // on the attempt's device
   bool splits_share = false;                 // a picture of the private split is in another split of `data`, too
   noise::NoiseKernels* noise = nullptr;      // that device's; null: the CPU's
-  std::shared_ptr<const EnergyMeter> meter;  // that device's, or null
+  std::shared_ptr<const DeviceMeter> meter;  // that device's, or null
   std::optional<TeacherArtifact> teacher;
   std::vector<privacy::Claim> teacher_claims;  // as the ledger has it; without a bound where that is not known
   std::string teacher_digest;                  // over its parameters; empty without a teacher

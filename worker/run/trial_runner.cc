@@ -25,10 +25,12 @@
 #include "worker/methods/method.h"
 #include "worker/methods/release_replay.h"
 #include "worker/methods/stop_rule.h"
+#include "worker/models/training_scopes.h"
 #include "worker/run/attempt_cost.h"
 #include "worker/run/checkpoint_stamp.h"
 #include "worker/run/failure.h"
 #include "worker/run/finished_attempt.h"
+#include "worker/run/guarded_host.h"
 #include "worker/run/ledger_view.h"
 #include "worker/run/provenance.h"
 #include "worker/run/trial_inputs.h"
@@ -64,6 +66,8 @@ class TrialRun {
     cluster::Ended ended;
     MaybeFailure failure = CatchTorch([&] { return Stages(); });
     if (failure && gang_ != nullptr && !gang_->status().ok()) failure = GangBroken();
+    // How a trial ends depends on what was released, and so does why it failed.
+    if (const Status durable = host_.AwaitAnswers(); !durable.ok()) failure = ToReleaseFailure(durable);
     if (failure) {
       ended.failure = failure->kind;
       ended.detail = failure->detail;
@@ -91,9 +95,9 @@ class TrialRun {
     if (MaybeFailure failure = BuildMethod()) return failure;
     if (MaybeFailure failure = Resume()) return failure;
     if (MaybeFailure failure = Advance()) return failure;
-    if (const Status counted = SumEnergyOverGang(order_.start.device, inputs_.meter.get(), *gang_, joules_);
-        !counted.ok())
-      return ToFailure(counted, FailureKind::gang_broken);
+    if (const Status measured = MeasureDevices(order_.start.device, inputs_.meter.get(), *gang_, device_use_);
+        !measured.ok())
+      return ToFailure(measured, FailureKind::gang_broken);
     return Leads() ? Publish() : std::nullopt;
   }
 
@@ -119,6 +123,7 @@ class TrialRun {
   MaybeFailure Prepare() {
     if (MaybeFailure failure = LoadTrialInputs(order_, env_, open_, inputs_, &host_)) return failure;
     at::set_num_threads(spec_.threads);
+    tf32_.emplace(spec_.precision, inputs_.data.device);
     return std::nullopt;
   }
 
@@ -138,6 +143,7 @@ class TrialRun {
                                                 static_cast<std::size_t>(spec_.execution.checkpoint_keep));
     if (!store.ok()) return ToFailure(store.status(), FailureKind::disk);
     store_ = std::move(store).value();
+    host_.Guard(*store_);
     ledger_ = std::make_unique<LedgerView>(host_, *store_, order_.attempt, order_.generation, spec_.data->digest);
     return std::nullopt;
   }
@@ -242,11 +248,12 @@ class TrialRun {
     return SecondsSince(committed_) >= spec_.execution.checkpoint_seconds;
   }
 
-  // Gang rank 0 measures; all stop together.
+  // Gang rank 0 measures; all stop together. What the others do next tells what it found.
   Result<bool> AgreeToStop(const Series& series) {
     bool stop = false;
     if (Leads()) {
       RETORT_ASSIGN_OR_RETURN(stop, ShouldStop(spec_, series, *method_));
+      RETORT_RETURN_IF_ERROR(host_.AwaitAnswers());
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor agreed, BroadcastFromRoot(at::full({1}, stop ? 1 : 0, at::kLong), *gang_));
     return agreed.item<std::int64_t>() != 0;
@@ -269,8 +276,8 @@ class TrialRun {
       if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
       return Failure{FailureKind::agent_lost, status.message()};
     }
-    const bool disk = status.code() == StatusCode::environment || status.code() == StatusCode::damage;
-    return ToFailure(status, disk ? FailureKind::disk : FailureKind::internal);
+    if (status.code() == StatusCode::environment) return ToReleaseFailure(status);
+    return ToFailure(status, status.code() == StatusCode::damage ? FailureKind::disk : FailureKind::internal);
   }
 
   // Between steps: recorded with the step before, unless a checkpoint covers that.
@@ -289,17 +296,27 @@ class TrialRun {
     return Failure{FailureKind::stopped, "Stopped before step " + where + state};
   }
 
-  // Appends to the curves and reports to the agent. A value that is not finite ends the attempt.
-  MaybeFailure Record(const Series& series) {
+  // A value that is not finite ends the attempt.
+  MaybeFailure CheckFinite(const Series& series) const {
     for (const auto& [name, value] : series) {
       if (std::isfinite(value)) continue;
       return Failure{FailureKind::not_finite, "'" + name + "' is not finite after step " + std::to_string(next_) + "."};
     }
-    if (Leads()) store_->AppendSeries(next_, series);
+    return std::nullopt;
+  }
+
+  // Appends to the curves and reports to the agent. Gang rank 0 alone, which knows what is durable, says anything that
+  // depends on released answers.
+  MaybeFailure Record(const Series& series) {
+    if (Leads()) {
+      if (MaybeFailure failure = CheckFinite(series)) return failure;
+      store_->AppendSeries(next_, series);
+    }
     const bool last = next_ + 1 == method_->steps();
     if (!last && next_ != resumed_at_ && SecondsSince(reported_) < ReportSeconds(spec_)) return std::nullopt;
     reported_ = Clock::now();
-    return Check(host_.Report(cluster::Progress{next_ + 1, method_->steps(), method_->phase(next_), series}),
+    const Series said = Leads() ? series : Series();
+    return Check(host_.Report(cluster::Progress{next_ + 1, method_->steps(), method_->phase(next_), said}),
                  FailureKind::agent_lost);
   }
 
@@ -365,17 +382,18 @@ class TrialRun {
   Series Timings() const {
     const std::int64_t last = stopped_at_ > 0 ? stopped_at_ : method_->steps();
     const auto steps = static_cast<double>(std::max<std::int64_t>(1, last - resumed_at_));
-    return MakeTimings({SecondsSince(began_), training_seconds_, training_seconds_ / steps, joules_});
+    return MakeTimings({SecondsSince(began_), training_seconds_, training_seconds_ / steps, device_use_});
   }
 
   const TrialOrder& order_;
-  TrialHost& host_;
+  GuardedHost host_;
   storage::Env& env_;
   const GangJoiner& join_;
   const DeviceOpener& open_;
   std::unique_ptr<WatchedCollective> gang_;
   TrialInputs inputs_;
   const TrialSpec& spec_ = inputs_.spec;
+  std::optional<Tf32Scope> tf32_;
   std::optional<cluster::Ended> finished_;  // what an earlier attempt left
   std::unique_ptr<storage::CheckpointStore> store_;
   std::unique_ptr<LedgerView> ledger_;
@@ -390,7 +408,7 @@ class TrialRun {
   std::int64_t committed_step_ = 0;         // steps completed at the last commit
   Clock::time_point began_ = Clock::now(), training_ = began_, committed_ = began_, reported_ = began_;
   double training_seconds_ = 0;
-  std::optional<double> joules_;
+  DeviceUse device_use_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
+#include "orchestrator/cli/commands/shipped_sweeps.h"
 #include "orchestrator/cli/render/audit_picture.h"
 #include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/json_documents.h"
@@ -83,7 +84,8 @@ Status CheckAttackOptions(const CommandLine& line) {
 
 bool NamesSweep(const Invocation& call) {
   const std::string& word = call.line.audit.target;
-  return word.ends_with(".toml") || (word.find('/') != std::string::npos && storage::MayExist(call.env, word));
+  return word.ends_with(".toml") || (word.find('/') != std::string::npos && storage::MayExist(call.env, word)) ||
+         FindSweepFile(word, FindSharedFolder()) != word;
 }
 
 // The trials meant, and the folder that they are in.

@@ -2,9 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "experiments/base/number_text.h"
@@ -23,16 +28,33 @@ bool TakesFlag(const CLI::App& command, const std::string& flag) {
   return command.get_option_no_throw(flag) != nullptr;
 }
 
+// What the rules of one name are together.
+std::string DescribeMechanism(const privacy::MechanismRule& rule) {
+  if (rule.name == "paper") return "What a paper's theorem prints, and what really holds";
+  if (rule.name == "select") return "The best of K candidates, K drawn at random: tuning that is paid for";
+  return std::string(rule.meaning);
+}
+
+void AddSelection(CLI::App& mechanism, CommandLine& line, RawWords& words) {
+  privacy::Question& question = line.calculator.question;
+  mechanism.add_option("--base", question.method, "What one candidate is")->required();
+  mechanism.add_option("--distribution", question.distribution,
+                       "Of K: poisson, geometric (default), logarithmic, or negative-binomial with --eta");
+  mechanism
+      .add_option("--candidate", words.candidates,
+                  "One candidate by what it has of its own, as noise=30,count=200; once for each. The worst counts")
+      ->type_name("NAME=NUMBER,...")
+      ->allow_extra_args(false);
+}
+
 CLI::App* AddMechanism(CLI::App& command, const privacy::MechanismRule& rule, CommandLine& line, RawWords& words) {
   const std::string name(rule.name);
-  const std::string meaning(rule.method.empty() ? rule.meaning
-                                                : "What a paper's theorem prints, and what really holds");
-  CLI::App* mechanism = command.add_subcommand(name, meaning)->fallthrough();
+  CLI::App* mechanism = command.add_subcommand(name, DescribeMechanism(rule))->fallthrough();
   mechanism->callback([&line, name] { line.calculator.question.mechanism = name; });
   if (command.get_name() == "calibrate")
     mechanism->add_option("--epsilon", words.numbers["epsilon"], "ε to be met")->required()->type_name("NUMBER");
-  if (!rule.method.empty())
-    mechanism->add_option("--method", line.calculator.question.method, "Whose formula")->required();
+  if (name == "select") AddSelection(*mechanism, line, words);
+  if (name == "paper") mechanism->add_option("--method", line.calculator.question.method, "Whose formula")->required();
   if (name == "subsampled-gaussian")
     mechanism->add_option("--accountant", line.calculator.question.accountant,
                           "rdp or pld (default: both, and pld to calibrate)");
@@ -65,23 +87,58 @@ void AddCalculators(CLI::App& app, CommandLine& line, RawWords& words) {
                 words);
 }
 
+namespace {
+
+// The number that `text` is, all of it.
+std::optional<double> ParseNumber(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+Diagnostic NoNumber(const std::string& key, const std::string& text) {
+  Diagnostic error;
+  error.key = key;
+  error.message = key + " " + text + " is no number; write it as in 0.5, 100 or 1e-5.";
+  return error;
+}
+
+// "noise=30,count=200".
+void ReadCandidate(const std::string& text, CommandLine& line, std::vector<Diagnostic>& errors) {
+  std::map<std::string, double> candidate;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    const std::optional<double> value = equals == std::string::npos || equals == 0
+                                            ? std::nullopt
+                                            : ParseNumber(std::string_view(part).substr(equals + 1));
+    if (value && candidate.emplace(part.substr(0, equals), *value).second) continue;
+    Diagnostic error;
+    error.key = "--candidate";
+    error.message = "--candidate " + text + ": \"" + part + "\" is not NAME=NUMBER with a name of its own, as in " +
+                    "noise=30,count=200.";
+    errors.push_back(error);
+    return;
+  }
+  line.calculator.question.candidates.push_back(std::move(candidate));
+}
+
+}  // namespace
+
 void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagnostic>& errors) {
   for (const auto& [name, text] : words.numbers) {
     if (text.empty()) continue;
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, value);
-    if (failure != std::errc() || stop != end) {
-      Diagnostic error;
-      error.key = "--" + name;
-      error.message = error.key + " " + text + " is no number; write it as in 0.5, 100 or 1e-5.";
-      errors.push_back(error);
-    } else if (name == "epsilon") {
-      line.calculator.epsilon = value;
-    } else {
-      line.calculator.question.values[name] = value;
-    }
+    const std::optional<double> value = ParseNumber(text);
+    if (!value)
+      errors.push_back(NoNumber("--" + name, text));
+    else if (name == "epsilon")
+      line.calculator.epsilon = *value;
+    else
+      line.calculator.question.values[name] = *value;
   }
+  for (const std::string& text : words.candidates) ReadCandidate(text, line, errors);
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include "orchestrator/cli/chaos/chaos_run.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
+#include "orchestrator/cli/commands/run_command.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/text_table.h"
 #include "orchestrator/cli/render/version.h"
@@ -69,6 +70,8 @@ ChaosOrder MakeOrder(const Invocation& call, const SweepPlan& plan, const std::s
   order.run.insert(order.run.end(), line.overrides.begin(), line.overrides.end());
   const int slots = line.slots > 0 ? line.slots : DefaultSlots(plan, !order.launcher.empty());
   order.run.insert(order.run.end(), {"--slots", std::to_string(slots)});
+  if (line.oversubscribe_gpu > 1)
+    order.run.insert(order.run.end(), {"--oversubscribe-gpu", std::to_string(line.oversubscribe_gpu)});
   if (!line.global.profile.empty()) order.run.insert(order.run.end(), {"--profile", line.global.profile});
   order.directory = directory;
   order.options.environment = call.environment;
@@ -148,6 +151,7 @@ void AddChaos(CLI::App& app, CommandLine& line, RawWords& words) {
       ->type_name("DURATION");
   chaos->add_option("--slots", line.slots, "As of `run` (default: as the largest gang needs)")
       ->check(CLI::Range(1, 4096));
+  AddOversubscription(*chaos, line);
   chaos->add_option("--launcher", line.chaos.launcher,
                     "Words before `retort run`, e.g. \"cluster/launch/mpirun.sh -np 3\"");
 }

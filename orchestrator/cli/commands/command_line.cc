@@ -172,6 +172,8 @@ std::vector<std::string> KnownValues(const std::string& path, const std::string&
   if (path == "export" && name == "--format") return ExportFormats();
   if (path == "man" && name == "COMMAND") return CommandNames();
   if (name == "--method") return privacy::PaperMethodNames();
+  if (name == "--base") return privacy::SelectionBaseNames();
+  if (name == "--distribution") return privacy::DistributionNames();
   if (name == "--accountant") return {"rdp", "pld"};
   return {};
 }
@@ -183,7 +185,9 @@ CLI::App* AddCommand(CLI::App& app, const char* name, const char* help) {
 }
 
 void AddSweep(CLI::App& app, RawWords& words, const char* rest_name, const char* rest_help) {
-  app.add_option("SWEEP", words.sweep, "The sweep file (TOML)")->required();
+  app.add_option("SWEEP", words.sweep,
+                 "The sweep file (TOML), or the name of a shipped one, as quickstart or dpsd/fig9")
+      ->required();
   app.add_option(rest_name, words.rest, rest_help);
 }
 

@@ -121,6 +121,7 @@ struct CommandLine {
   std::vector<std::string> overrides;  // KEY=VALUE
   std::string trial;                   // explain, show, export, sample: id, unique prefix of an id, or shown name
   int slots = 0;                       // plan, run, table, chaos, doctor: workers at once on this rank; 0 = the default
+  int oversubscribe_gpu = 1;           // plan, run, table, chaos: workers on each GPU of this rank
   std::string out;                     // export: the file; report: the page; plot, data clients, sample: the folder
   std::string from;                    // table, compare, plot, report, import: an archive of rows; empty = none
   bool force = false;                  // also over a file that is there
@@ -151,6 +152,7 @@ struct RawWords {
   std::vector<std::string> rest;               // overrides, and the name of a table or a figure
   std::string grace, time_limit, pace;         // durations
   std::map<std::string, std::string> numbers;  // of a calculator, by the name of the parameter
+  std::vector<std::string> candidates;         // of a selection in a calculator
 };
 
 // One of: a command to run, text to print and end with 0, or errors (exit 2).

@@ -2,18 +2,27 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "cluster/launch_environment.h"
+#include "cluster/worker_process.h"
+#include "cluster/worker_questions.h"
 #include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
+#include "experiments/methods/spec_codec.h"
 #include "experiments/privacy/picture_claims.h"
+#include "orchestrator/agent/worker_query.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/cli/render/version.h"
+#include "orchestrator/process/environment.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/files/file_modes.h"
 #include "storage/formats/npy_file.h"
@@ -28,11 +37,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What is exported: the trial, and what its finished attempt left (nothing for the ledger).
+// What is exported: the trial, and what its finished attempt left (nothing for the ledger). `description`: of its
+// network, for the formats that have a place for one; else empty.
 struct Exported {
   const ResultsView& view;
   const TrialView& trial;
   storage::AttemptFile file;
+  std::string description;
 };
 
 std::string CsvField(const std::string& text) {
@@ -73,14 +84,15 @@ Result<std::vector<storage::TensorBlob>> ReadNetwork(const Exported& what) {
   return state;
 }
 
-Result<std::string> EncodeState(const std::vector<storage::TensorBlob>& state, const std::string& format) {
-  if (format == "torch") return storage::EncodeTorch(state);
-  return format == "npz" ? storage::EncodeNpz(state) : storage::EncodeSafetensors(state);
+Result<std::string> EncodeState(const std::vector<storage::TensorBlob>& state, const std::string& format,
+                                const std::string& description = "") {
+  if (format == "torch") return storage::EncodeTorch(state, description);
+  return format == "npz" ? storage::EncodeNpz(state) : storage::EncodeSafetensors(state, description);
 }
 
 Result<std::string> Student(const Exported& what, const std::string& format) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadNetwork(what));
-  return EncodeState(state, format);
+  return EncodeState(state, format, what.description);
 }
 
 Result<std::string> EncodeGenerator(const Exported& what, const std::string& format) {
@@ -192,15 +204,59 @@ const ExportedPart* FindPart(const CommandLine& line, std::vector<Diagnostic>& e
   return nullptr;
 }
 
-Result<std::string> EncodePart(const ExportedPart& part, const ResultsView& view, const TrialView& trial,
-                               const std::string& format) {
-  if (part.encode == Ledger) return Ledger({view, trial, {}}, format);
+// What a program needs in order to build the network: version (of these fields), network, layers, image, classes, how
+// pixels were normalised, and whose it is. Error: that of the worker, which alone knows the layers.
+Result<std::string> DescribeNetwork(const Invocation& call, const TrialSpec& spec) {
+  constexpr std::int64_t kDescriptionVersion = 1;
+  constexpr std::chrono::seconds kSilence{120};
+  std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
+  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  RETORT_ASSIGN_OR_RETURN(
+      const std::string answer,
+      QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), cluster::kLayersArgument,
+                   EncodeTrialSpec(spec), "the question about the network " + spec.network, kSilence},
+                  [](const cluster::Progress&) {}));
+  ordered_json layers = ordered_json::parse(answer, nullptr, false);
+  if (!layers.is_array() || !spec.data) return EnvironmentError("The worker program's answer is no list of layers.");
+  const PixelScale scale = FindPixelScale(*spec.data);
+  ordered_json json = {{"version", kDescriptionVersion},
+                       {"network", spec.network},
+                       {"image", {spec.data->channels, spec.data->height, spec.data->width}},
+                       {"classes", spec.data->classes},
+                       {"mean", scale.mean},
+                       {"std", scale.std},
+                       {"trial", spec.id.Hex()},
+                       {"name", FormatTrialName(spec)},
+                       {"retort", VersionText()},
+                       {"layers", std::move(layers)}};
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// Empty for what has no place for one, and, after a warning, where the worker does not answer.
+std::string DescribeExported(const Invocation& call, const ExportedPart& part, const TrialSpec& spec) {
+  if (part.encode != Student || call.line.exported.format == "npz") return "";
+  Result<std::string> description = DescribeNetwork(call, spec);
+  if (description.ok()) return *std::move(description);
+  call.console.Message(
+      "warning: " + call.line.out +
+      " does not say what its layers are, so that load_student of the Python package cannot open it: " +
+      description.status().message());
+  return "";
+}
+
+Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part, const ResultsView& view,
+                               const TrialView& trial) {
+  const std::string& format = call.line.exported.format;
+  if (part.encode == Ledger) return Ledger({view, trial, {}, ""}, format);
   if (!trial.row || trial.row->attempt_file.empty())
     return UsageError(fmt::format("{} is {}: only a trial that has ended leaves {} (`{}` says more).",
                                   FormatTrialName(trial.spec), StateName(trial.state), part.name,
                                   AddResultsOption(TrialCommand("explain", trial.spec), view.directory)));
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, trial));
-  return part.encode({view, trial, std::move(file)}, format);
+  Exported what{view, trial, std::move(file), ""};
+  if (part.encode == Student) RETORT_RETURN_IF_ERROR(ReadNetwork(what).status());
+  what.description = DescribeExported(call, part, trial.spec);
+  return part.encode(what, format);
 }
 
 // A generator gives away what its pictures do. Empty for every other part.
@@ -251,7 +307,7 @@ int ExportCommand(const Invocation& call) {
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> trial = FindTrial(*view, line.trial);
   if (!trial.ok()) return call.console.Fail(trial.status());
-  const Result<std::string> bytes = EncodePart(*part, *view, **trial, line.exported.format);
+  const Result<std::string> bytes = EncodePart(call, *part, *view, **trial);
   if (!bytes.ok()) return call.console.Fail(bytes.status());
   const storage::UmaskScope users(call.umask);
   if (const Status written = WriteOutput(call.env, line.out, *bytes, rule); !written.ok())

@@ -17,6 +17,8 @@
 #include "experiments/base/environment.h"
 #include "experiments/methods/trial_spec.h"
 #include "experiments/privacy/calibration.h"
+#include "orchestrator/cli/commands/shipped_sweeps.h"
+#include "orchestrator/process/environment.h"
 #include "orchestrator/results/plan_report.h"
 #include "orchestrator/results/results_root.h"
 #include "orchestrator/results/shared_examples.h"
@@ -295,13 +297,20 @@ void WarnOfData(SweepPlan& plan, const NotesByData& notes) {
 
 }  // namespace
 
-LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
+LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& asked) {
+  LoadRequest request = asked;
+  const std::string shared = FindSharedFolder();
+  request.path = FindSweepFile(asked.path, shared);
   std::size_t data_errors = 0;
   const storage::DigestCache cache = storage::FindDigestCache();
   LoadedSweep loaded;
   if (const Status closed = NotForbidden(request.path); !closed.ok()) {
     loaded.errors.push_back(Warning(request.path, "", closed.message()));
     loaded.code = closed.code();
+    return loaded;
+  }
+  if (std::optional<Diagnostic> unknown = DescribeUnknownSweep(request.path, shared)) {
+    loaded.errors.push_back(*std::move(unknown));
     return loaded;
   }
   NotesByData notes;

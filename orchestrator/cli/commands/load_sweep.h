@@ -12,7 +12,7 @@
 namespace retort::orchestrator::cli {
 
 struct LoadRequest {
-  std::string path;
+  std::string path;  // or the name of a shipped sweep (shipped_sweeps.h)
   std::vector<std::string> overrides;
   std::string profile;
   bool runs = false;                // packed data is unpacked and checked, whatever the sweep says

@@ -7,6 +7,7 @@
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
+#include "orchestrator/cli/commands/run_command.h"
 #include "orchestrator/cli/render/plan_text.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/cost_history.h"
@@ -22,11 +23,12 @@ namespace {
 
 // Those of the last run, else those that `run` would take here.
 int SlotsFor(const Invocation& call, const ResultsView* view) {
-  if (view != nullptr && call.line.slots == 0) return CountSlots(*view);
+  if (view != nullptr && call.line.slots == 0 && call.line.oversubscribe_gpu == 1) return CountSlots(*view);
   const UsableDevices usable =
-      FindUsableDevices(call.environment, ProgramDirectory() + "/retort-worker", DeviceProbe::look);
+      FindUsableDevices(call.environment, FindWorkerProgram(ReadRunOptions(call)), DeviceProbe::look);
   const cluster::HostTopology host = cluster::DiscoverHost(usable.environment);
-  return static_cast<int>(cluster::AssignDevices(host, 0, 1, std::max(call.line.slots, 1)).size());
+  return static_cast<int>(
+      cluster::AssignDevices(host, 0, 1, std::max(call.line.slots, 1), call.line.oversubscribe_gpu).size());
 }
 
 // The claims of a plan are those of its trials if nothing fails; an audit of one that has run may have shown otherwise.
@@ -50,6 +52,7 @@ void AddPlan(CLI::App& app, CommandLine& line, RawWords& words) {
   plan->add_flag("--diff", line.diff, "Compare with what the results folder already holds");
   plan->add_option("--slots", line.slots, "Workers at once that the time is for (default: as the last run, else 1)")
       ->check(CLI::Range(1, 4096));
+  AddOversubscription(*plan, line);
   plan->add_option("--shadows", line.audit.shadows,
                    "Also say what `retort audit` takes that trains so many shadows of each trial")
       ->check(CLI::Range(2, 4096));

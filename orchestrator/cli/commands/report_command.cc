@@ -13,6 +13,7 @@
 #include "orchestrator/results/audit_store.h"
 #include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/stored_plan.h"
+#include "orchestrator/results/tables/settings_notes.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/files/file_modes.h"
 
@@ -24,12 +25,15 @@ namespace {
 constexpr std::uint64_t kMaxReadBytes = std::uint64_t{1} << 30;  // of attempts' files; some seconds at most
 constexpr OutputRule kReplaced{.mark = kPageMark, .kind = "page", .can_force = false};
 
-std::vector<ResultTable> BuildTables(const SweepPlan& plan, const ResultsView& view) {
+std::vector<ResultTable> BuildTables(storage::Env& env, const SweepPlan& plan, ResultsView& view) {
   std::vector<TableSpec> specs = plan.tables;
   if (specs.empty()) specs.push_back(DefaultTable(plan));
   std::vector<ResultTable> tables;
-  for (const TableSpec& spec : specs)
+  for (const TableSpec& spec : specs) {
+    AddMetric(env, spec.metric, view);
     tables.push_back(BuildTable(plan, spec, view, FindPublishedTable(spec.published)));
+    AddSyntheticNotes(env, view, tables.back());
+  }
   return tables;
 }
 
@@ -51,7 +55,7 @@ ReportPage MakePage(const Invocation& call, ResultsView& view, const std::string
     if (figure.kind == FigureKind::line || figure.kind == FigureKind::bar) AddMetric(env, figure.y, view);
   const RootCharges root = ReadRoot(env, view);
   const SweepStatus status = ComputeStatus(view, {}, 0, &root);
-  const std::vector<ResultTable> tables = BuildTables(stored.plan, view);
+  const std::vector<ResultTable> tables = BuildTables(env, stored.plan, view);
   AttemptReader attempts(env, view, kMaxReadBytes);
   const StoredAudits audits(env, view.directory);
   for (const TrialView& trial : view.trials)

@@ -54,6 +54,7 @@ RunOptions ReadRunOptions(const Invocation& call) {
   options.version = VersionText();
   options.build_facts = BuildFacts();
   options.slots = std::max(call.line.slots, 1);
+  options.oversubscribe_gpu = call.line.oversubscribe_gpu;
   options.metrics_listen = call.line.run.metrics_listen;
   options.metrics_auth = call.line.run.metrics_auth;
   options.metrics_tls = call.line.run.metrics_tls;
@@ -115,9 +116,17 @@ void SayNext(const Invocation& call, const std::string& results, int code) {
 
 }  // namespace
 
+void AddOversubscription(CLI::App& command, CommandLine& line) {
+  command
+      .add_option("--oversubscribe-gpu", line.oversubscribe_gpu,
+                  "Test mode: workers on each GPU at once, also of one gang (default 1); rows say so")
+      ->check(CLI::Range(1, kMaxWorkersPerGpu));
+}
+
 void AddRunOptions(CLI::App& command, CommandLine& line, RawWords& words) {
   command.add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")
       ->check(CLI::Range(1, 4096));
+  AddOversubscription(command, line);
   command.add_option("--metrics-listen", line.run.metrics_listen,
                      "ADDR:PORT of the metrics endpoint ([ADDR]:PORT of IPv6), or none (default 127.0.0.1 and the next "
                      "free port from 9477)");

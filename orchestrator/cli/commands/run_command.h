@@ -21,6 +21,8 @@ struct RunEnding {
 // One line, which begins with "next: ".
 [[nodiscard]] std::string DescribeNextStep(const RunEnding& ending);
 
+// --oversubscribe-gpu, added to `command`.
+void AddOversubscription(CLI::App& command, CommandLine& line);
 // Options of a run, added to `command`.
 void AddRunOptions(CLI::App& command, CommandLine& line, RawWords& words);
 // Of the command line and the environment; the results folder is left out.

@@ -23,6 +23,7 @@
 #include "orchestrator/cli/commands/output_folder.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/process/environment.h"
+#include "orchestrator/results/synthetic_store.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/datasets/picture_writer.h"
 #include "storage/files/file_modes.h"
@@ -210,6 +211,19 @@ ordered_json SampleJson(const CommandLine& line, const SampleSource& source, Sam
   return document;
 }
 
+// Beside the trial, so that tables show it. One who may read results and not write them has pictures and figures all
+// the same, and is told.
+void KeepEvaluation(const Invocation& call, const SampleSource& source, SampleLabels labels,
+                    const cluster::SampleReport& report) {
+  if (!report.evaluation) return;
+  const cluster::SampleEvaluation& found = *report.evaluation;
+  const storage::UmaskScope modes(ChooseUmask(call, source.view.directory));
+  const Status kept = StoreSynthetic(call.env, source.view.directory, source.trial,
+                                     {call.line.sample.count, call.line.sample.seed, DescribeLabels(labels),
+                                      found.network, found.accuracy, found.frechet_distance});
+  if (!kept.ok()) call.console.Message("tables cannot show what the classifier learnt: " + kept.message());
+}
+
 std::string SampleText(const CommandLine& line, const std::string& name, const cluster::SampleReport& report) {
   std::string text =
       fmt::format("{}: {} pictures of {} as {}", line.out, CountText(line.sample.count), name, line.sample.format);
@@ -245,7 +259,8 @@ void AddSample(CLI::App& app, CommandLine& line, RawWords& words) {
       ->check(CLI::IsMember({"student", "teacher"}));
   command->add_option("--seed", line.sample.seed, "Number of the pictures (default 0)");
   command->add_flag("--evaluate", line.sample.evaluate,
-                    "Train a fresh classifier on them and say its test accuracy and the FID");
+                    "Train a fresh classifier on them and say its test accuracy and the FID; tables show both as "
+                    "synthetic.accuracy and synthetic.fid");
   command->add_flag("--force", line.force, "Also over a folder of samples that is there");
 }
 
@@ -278,6 +293,7 @@ int SampleCommand(const Invocation& call) {
     written =
         folder->Publish(line.force ? storage::TemporaryFolder::Over::folder : storage::TemporaryFolder::Over::nothing);
   if (!written.ok()) return call.console.Fail(written);
+  KeepEvaluation(call, *source, *labels, *report);
   if (line.global.json) {
     document["out"] = line.out;
     call.console.Data(DocumentText(document));

@@ -16,6 +16,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/status_text.h"
 #include "orchestrator/cli/render/text_table.h"
+#include "orchestrator/core/inventory.h"
 #include "orchestrator/reactor/result_row.h"
 #include "orchestrator/results/audit_store.h"
 #include "orchestrator/results/sweep_status.h"
@@ -69,6 +70,8 @@ std::string RowText(const TrialView& trial) {
   if (!trial.row) return out + "  no row yet\n";
   for (const auto& [name, value] : trial.row->metrics) out += fmt::format("  {}: {}\n", name, ShortNumber(value));
   for (const auto& [name, value] : trial.row->timings) out += fmt::format("  {}: {:.4g}\n", name, value);
+  if (const int workers = ReadRunTerms(trial.row->provenance_json).per_gpu; workers > 1)
+    out += fmt::format("  a test: {} workers shared each GPU (--oversubscribe-gpu), so times say nothing\n", workers);
   return out +
          fmt::format("  row digest {}\n  parameters digest {}\n", trial.row->row_digest, trial.row->parameters_digest);
 }
@@ -160,6 +163,7 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
   document["timings"] = ordered_json::object();
   if (trial.row)
     for (const auto& [name, value] : trial.row->timings) document["timings"][name] = value;
+  document["oversubscribe_gpu"] = trial.row ? ReadRunTerms(trial.row->provenance_json).per_gpu : 1;
   document["statement"] = MakeStatement(trial, ledger);
   document["claims"] = trial.row ? ClaimsJson(trial.row->claims) : ordered_json::array();
   document["audit"] = audit ? FindingsJson(*audit) : ordered_json();

@@ -18,6 +18,7 @@
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/results_root.h"
+#include "orchestrator/results/tables/settings_notes.h"
 #include "orchestrator/results/tables/table_lines.h"
 #include "orchestrator/results/tables/table_trials.h"
 #include "orchestrator/results/trial_names.h"
@@ -82,7 +83,7 @@ bool AnyUnknown(const SweepPlan& plan, const ResultsView& view) {
 
 int Print(const Invocation& call, const Loaded& loaded) {
   const CommandLine& line = call.line;
-  const Result<ResultsView> view = ReadShownResults(call.env, loaded.results, Plans::every);
+  Result<ResultsView> view = ReadShownResults(call.env, loaded.results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
   if (const Status belongs = CheckBelongs(call, loaded.plan, *view); !belongs.ok()) return call.console.Fail(belongs);
   if (view->trials.empty())
@@ -91,7 +92,9 @@ int Print(const Invocation& call, const Loaded& loaded) {
   const std::vector<std::string> copies = ListCopyNotes(call.env, *view);
   std::vector<ResultTable> tables;
   for (const TableSpec& spec : loaded.specs) {
+    AddMetric(call.env, spec.metric, *view);
     tables.push_back(BuildTable(loaded.plan, spec, *view, FindPublishedTable(spec.published)));
+    AddSyntheticNotes(call.env, *view, tables.back());
     tables.back().warnings.insert(tables.back().warnings.end(), copies.begin(), copies.end());
     if (line.table.statements) tables.back().statements = MakeStatements(tables.back(), *view);
   }

@@ -110,6 +110,10 @@ constexpr std::array kRows = {
         "few classes each"},
     Row{"epsilon", "retort epsilon votes --noise 100 --queries 5000 --delta 1e-5 --explain",
         "and the theorem of each claim"},
+    Row{"epsilon",
+        "retort epsilon select --base subsampled-gaussian --noise-multiplier 2 --sampling-rate 0.02 --steps 1000 "
+        "--draws 10 --delta 1e-5",
+        "the best of ten candidates on average"},
     Row{"epsilon", "retort epsilon --papers", "every published setting: formula, claimed, honest"},
     Row{"calibrate", "retort calibrate votes --epsilon 3 --queries 5000 --delta 1e-5", "the least noise"},
     Row{"calibrate", "retort calibrate votes --epsilon 3 --noise 100 --delta 1e-5", "the most queries"},

@@ -19,6 +19,7 @@
 #include "experiments/methods/stated_settings.h"
 #include "experiments/privacy/statement.h"
 #include "orchestrator/results/refuted_claims.h"
+#include "orchestrator/results/synthetic_store.h"
 #include "orchestrator/results/tables/published_join.h"
 #include "orchestrator/results/tables/settings_notes.h"
 #include "orchestrator/results/tables/statistics.h"
@@ -72,7 +73,9 @@ std::vector<TrialId> ListIds(const Gathered& gathered) {
 }
 
 // Metrics that are a fraction of all test examples.
-bool OfTheTestSet(const std::string& metric) { return metric == "test.accuracy" || metric == "test.top5"; }
+bool OfTheTestSet(const std::string& metric) {
+  return metric == "test.accuracy" || metric == "test.top5" || metric == "synthetic.accuracy";
+}
 
 std::optional<TestInterval> ComputeTestInterval(const Gathered& gathered, const SeedSummary& summary,
                                                 const std::string& metric) {
@@ -237,7 +240,8 @@ std::string UnknownMetric(const ResultTable& table, const ResultsView& view) {
     for (const auto& [name, value] : trial.row->metrics) known += (known.empty() ? "" : ", ") + name;
   }
   if (known.empty() || MetricKnown(view, table.spec.metric)) return "";
-  return "no row has the metric " + table.spec.metric + "; rows have " + known + ".";
+  return "no row has the metric " + table.spec.metric + "; rows have " + known + "." +
+         (IsSynthetic(table.spec.metric) ? " `retort sample TRIAL --evaluate` measures it." : "");
 }
 
 std::string ComputeHash(const TrialPointers& trials) {

@@ -1,15 +1,25 @@
 #include "orchestrator/results/tables/settings_notes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "experiments/base/number_text.h"
 #include "experiments/methods/stated_settings.h"
+#include "orchestrator/results/synthetic_store.h"
+#include "orchestrator/results/trial_names.h"
 
 namespace retort::orchestrator {
-
 namespace {
+
+// What values must have in common to be compared.
+std::string DescribeMeasurement(const SyntheticResult& result) {
+  return fmt::format("that of a fresh {} on {} pictures of seed {}, labels by {}", result.network,
+                     CountText(result.count), result.seed, result.labels);
+}
 
 // Whether a value of the published table that stands in this one says its delta.
 bool StatesDelta(const ResultTable& table) {
@@ -42,6 +52,29 @@ void AddSettings(const TrialPointers& trials, ResultTable& table) {
     cell.differs = ListDifferences(*found->second);
     if (!states_delta && !cell.source) NoteChosenDelta(*found->second, table);
   }
+}
+
+void AddSyntheticNotes(storage::Env& env, const ResultsView& view, ResultTable& table) {
+  const std::string& metric = table.spec.metric;
+  if (!IsSynthetic(metric)) return;
+  std::set<TrialId> shown;
+  for (const TableCell& cell : table.cells) shown.insert(cell.trials.begin(), cell.trials.end());
+  std::map<std::string, std::vector<std::string>> trials;  // names, by how the value was measured
+  for (const TrialView& trial : view.trials) {
+    if (!shown.contains(trial.spec.id)) continue;
+    const Result<std::optional<SyntheticResult>> result = ReadSynthetic(env, view.directory, trial);
+    if (!result.ok())
+      table.warnings.push_back(result.status().message());
+    else if (result->has_value())
+      trials[DescribeMeasurement(**result)].push_back(FormatTrialName(trial.spec));
+  }
+  if (trials.empty()) return;
+  std::string text = metric + " was not measured alike in all rows:";
+  for (const auto& [how, names] : trials)
+    text += fmt::format(" {} in {}{};", how, names.front(),
+                        names.size() == 1 ? "" : fmt::format(" and {} more", names.size() - 1));
+  text.back() = '.';
+  table.warnings.push_back(trials.size() == 1 ? metric + " is " + trials.begin()->first + "." : std::move(text));
 }
 
 std::string FormatDifferences(const std::vector<Difference>& differences) {

@@ -1,4 +1,5 @@
-// What a table says about settings that differ from the papers', and about those that the papers leave open.
+// What a table says about settings that differ from the papers', about those that the papers leave open, and about
+// pictures that its values were measured on.
 #pragma once
 
 #include <string>
@@ -12,6 +13,10 @@ namespace retort::orchestrator {
 // made of. Nothing for the profile
 // "smoke", whose settings are of its size.
 void AddSettings(const TrialPointers& trials, ResultTable& table);
+
+// Adds to the warnings of a table whose metric IsSynthetic what it was measured on, that this was not the same
+// everywhere, and which file cannot be read.
+void AddSyntheticNotes(storage::Env& env, const ResultsView& view, ResultTable& table);
 
 // "dkd_beta 1 (text 8) | replay 40 (text 0)"
 [[nodiscard]] std::string FormatDifferences(const std::vector<Difference>& differences);

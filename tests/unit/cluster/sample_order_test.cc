@@ -67,6 +67,8 @@ TEST(SampleReport, RoundTripsWithAndWithoutEvaluation) {
 TEST(SampleReport, DamageIsAnErrorWhateverItIs) {
   for (const char* text :
        {"", "{}", "[]", R"({"channels":1,"height":1,"width":1,"digest":"","evaluation":"","labels":["x"]})",
+        R"({"channels":1,"height":1,"width":1,"digest":"","evaluation":"","labels":[-1]})",
+        R"({"channels":1,"height":1,"width":1,"digest":"","evaluation":"","labels":3})",
         R"({"channels":1,"height":1,"width":1,"digest":"","evaluation":"{}","labels":[1]})"})
     EXPECT_FALSE(DecodeSampleReport(text).ok()) << text;
 }

@@ -63,9 +63,16 @@ TEST(TopologyTest, DevicesAreSharedOutWithoutOverlapOrLoss) {
   }
 }
 
+TEST(TopologyTest, AGpuCanStandForSeveralSlots) {
+  const HostTopology host{.host = "h", .cpus = 8, .cuda_devices = 2};
+  EXPECT_THAT(AssignDevices(host, 0, 1, 1, 2), ElementsAre("cuda:0", "cuda:0", "cuda:1", "cuda:1"));
+  EXPECT_THAT(AssignDevices(host, 1, 2, 1, 3), ElementsAre("cuda:1", "cuda:1", "cuda:1"));
+}
+
 TEST(TopologyTest, AHostWithoutGpusHasCpuSlots) {
   const HostTopology host{.host = "h", .cpus = 2, .cuda_devices = 0};
   EXPECT_THAT(AssignDevices(host, 1, 3, 2), ElementsAre("cpu", "cpu"));
+  EXPECT_THAT(AssignDevices(host, 1, 3, 2, 4), ElementsAre("cpu", "cpu"));
 }
 
 TEST(TopologyTest, ThisHostHasANameAndACpu) {

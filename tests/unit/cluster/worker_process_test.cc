@@ -298,5 +298,14 @@ TEST(WorkerEnvironmentTest, LauncherVariablesAreRemovedAndOverridesWin) {
                                                   "EMPTY=", "OMP_NUM_THREADS=2", "MKL_NUM_THREADS=2"));
 }
 
+TEST(WorkerEnvironmentTest, LibrariesOfTorchDirComeFirst) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(MakeWorkerEnvironment({"TORCH_DIR=/t"}, {}), ElementsAre("TORCH_DIR=/t", "LD_LIBRARY_PATH=/t/lib"));
+  EXPECT_THAT(MakeWorkerEnvironment({"LD_LIBRARY_PATH=/a:/b", "TORCH_DIR=/t"}, {}),
+              ElementsAre("LD_LIBRARY_PATH=/t/lib:/a:/b", "TORCH_DIR=/t"));
+  EXPECT_THAT(MakeWorkerEnvironment({"TORCH_DIR=", "LD_LIBRARY_PATH=/a"}, {}),
+              ElementsAre("TORCH_DIR=", "LD_LIBRARY_PATH=/a"));
+}
+
 }  // namespace
 }  // namespace retort::cluster

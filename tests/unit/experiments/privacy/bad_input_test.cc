@@ -62,6 +62,8 @@ class Dice {
         return Pick({0, 1, 5, 1000});
       case ParameterRange::grain:
         return Pick({1, 2, 10, 1024});
+      case ParameterRange::shape:
+        return OneIn(2) ? LogUniform(1e-3, 10) - 1e-3 : Pick({-1 + 0x1p-53, -0.9, -1e-300, 0, 1, 1e6});
     }
     return 1;
   }
@@ -78,6 +80,8 @@ class Dice {
       case ParameterRange::retries:
       case ParameterRange::grain:
         return Pick({-1, 2.5, 1025, 1e300, kNaN, kInfinity, -kInfinity});
+      case ParameterRange::shape:
+        return Pick({-1, -2, 1e7, 1e300, kNaN, kInfinity, -kInfinity});
     }
     return kNaN;
   }
@@ -124,6 +128,7 @@ Question Drawn(const MechanismRule& rule, Dice& dice, bool* valid) {
   Question question;
   question.mechanism = rule.name;
   question.method = rule.method;
+  if (rule.name == "select") question.distribution = dice.OneIn(2) ? "" : dice.OneIn(2) ? "poisson" : "logarithmic";
   if (rule.name == "subsampled-gaussian") question.accountant = dice.OneIn(2) ? "rdp" : "pld";
   *valid = true;
   for (const ParameterRule& parameter : rule.parameters) {
@@ -155,9 +160,10 @@ TEST(BadInput, EveryCalculatorAnswersAnythingInBoundedTime) {
         EXPECT_EQ(answers.status().code(), StatusCode::usage) << where;
         EXPECT_GT(answers.status().message().size(), 20U) << where;
         // Valid ranges that together have no meaning: more choices than classes, too many rows, an undefined
-        // formula.
+        // formula, a distribution that no gamma gives.
         if (valid) {
-          EXPECT_TRUE(question.mechanism == "paper" || question.values.contains("grain"))
+          EXPECT_TRUE(question.mechanism == "paper" || question.mechanism == "select" ||
+                      question.values.contains("grain"))
               << where << ": " << answers.status().message();
         }
       }

@@ -14,6 +14,8 @@
 #include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/scalar_noise.h"
 #include "experiments/privacy/calculator.h"
+#include "experiments/privacy/calculator_selection.h"
+#include "tests/unit/experiments/privacy/accountants/exact_selection.h"
 #include "tests/unit/experiments/privacy/drawn_parameters.h"
 #include "tests/unit/experiments/privacy/exact_truth.h"
 
@@ -102,6 +104,39 @@ TEST(CalculatorExtremes, Gaussian) {
     CheckClaims("gaussian", values, answers, [&](const Claim& claim) { return GaussianDeltaOf(claim.epsilon, mu); });
     CheckOrder("gaussian", values, answers, {{"noise", -1}, {"sensitivity", 1}, {"count", 1}, {"delta", -1}}, 0,
                1 + draw.Log(1e-9, 10));
+  }
+}
+
+// The best of K Gaussian releases, each its own score, is what its claims are held against.
+TEST(CalculatorExtremes, Selection) {
+  Draw draw(29);
+  for (int i = 0; i < 60; ++i) {
+    Question question;
+    question.mechanism = "select";
+    question.method = "gaussian";
+    question.values = {{"noise", draw.Log(0.3, 300)},
+                       {"sensitivity", 1},
+                       {"count", 1},
+                       {"delta", draw.Log(1e-9, 0.1)},
+                       {"draws", 1 + draw.Log(1e-3, 300)}};
+    if (i % 3 == 0) question.distribution = "poisson";
+    if (i % 3 == 1) question.values["eta"] = draw.Log(0.05, 20) - 0.55;
+    const std::string what = Shown("select " + question.distribution, question.values);
+    const Result<DrawLaw> law = ReadDrawLaw(question);
+    ASSERT_TRUE(law.ok()) << what << law.status().message();
+    const Result<std::vector<Answer>> answers = ComputeEpsilon(question);
+    ASSERT_TRUE(answers.ok()) << what;
+    const double mu = 1 / question.values.at("noise");
+    CheckClaims("select", question.values, *answers, [&](const Claim& claim) {
+      return Exact(SelectedGaussianDelta(mu, MakeGenerating(*law), claim.epsilon));
+    });
+    for (const auto& [name, factor] : std::map<std::string, double>{{"noise", 0.9}, {"draws", 1.2}, {"delta", 0.5}}) {
+      Question more = question;
+      more.values.at(name) *= factor;
+      const Result<std::vector<Answer>> others = ComputeEpsilon(more);
+      ASSERT_TRUE(others.ok()) << what;
+      ASSERT_LE(answers->front().claim.epsilon, others->front().claim.epsilon * 1.002 + 0.001) << what << " " << name;
+    }
   }
 }
 

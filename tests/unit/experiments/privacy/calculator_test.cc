@@ -36,6 +36,10 @@ double Usual(std::string_view name) {
   if (name == "examples") return 8000;
   if (name == "retries" || name == "grain") return 2;
   if (name == "reserve-block") return 3;
+  if (name == "draws") return 10;
+  if (name == "eta") return 1;
+  if (name == "base-epsilon") return 1;
+  if (name == "base-delta") return 1e-8;
   return 1e-5;  // delta
 }
 
@@ -44,7 +48,7 @@ Question UsualQuestion(const MechanismRule& rule) {
   question.mechanism = rule.name;
   question.method = rule.method;
   for (const ParameterRule& parameter : rule.parameters)
-    question.values[std::string(parameter.name)] = Usual(parameter.name);
+    if (parameter.name != "gamma") question.values[std::string(parameter.name)] = Usual(parameter.name);
   return question;
 }
 
@@ -192,6 +196,7 @@ TEST(CalculatorRules, EveryParameterRefusesWhatIsOutsideItsRange) {
       if (parameter.range == ParameterRange::choices) bad.push_back(1.0);
       if (parameter.range == ParameterRange::retries) bad = {kNaN, kInfinity, -1.0, 0.5, 1001.0};
       if (parameter.range == ParameterRange::grain) bad.push_back(1025.0);
+      if (parameter.range == ParameterRange::shape) bad = {kNaN, kInfinity, -kInfinity, -1.0, 1e7};
       for (const double value : bad) {
         Question question = UsualQuestion(rule);
         question.values[std::string(parameter.name)] = value;
@@ -220,6 +225,8 @@ TEST(CalculatorRules, UnknownNamesAreRefusedWithTheNearest) {
   EXPECT_THAT(ErrorOf({"paper", "", "", {}}), HasSubstr("needs --method"));
   EXPECT_THAT(ErrorOf({"paper", "dpdfc", "", {}}), HasSubstr("did you mean dpdfd"));
   EXPECT_THAT(ErrorOf({"votes", "dpdfd", "", {}}), HasSubstr("--method belongs to `paper`"));
+  EXPECT_THAT(ErrorOf({"select", "", "", {}}), HasSubstr("needs --base: one of subsampled-gaussian, gaussian"));
+  EXPECT_THAT(ErrorOf({"select", "gausian", "", {}}), HasSubstr("There is no base `gausian`; did you mean gaussian"));
   Question question = UsualQuestion(MechanismRules()[0]);
   question.accountant = "pld";
   EXPECT_THAT(ErrorOf(question), HasSubstr("--accountant belongs to subsampled-gaussian"));
@@ -280,6 +287,58 @@ TEST(CalculatorSolve, RoomIsLeftForLostAttempts) {
     noise.values.erase("noise-multiplier");
     noise.values["steps"] = with->value;
     EXPECT_NEAR(SolveQuestion(noise, 2)->value, 1.1, 2e-3) << accountant;
+  }
+}
+
+Question Selection(std::map<std::string, double> more, const std::string& distribution = "") {
+  Question question{"select", "gaussian", "", {{"noise", 8}, {"sensitivity", 1}, {"count", 4}, {"delta", 1e-5}}};
+  question.values.insert(more.begin(), more.end());
+  question.distribution = distribution;
+  return question;
+}
+
+TEST(CalculatorSelection, DistributionsOfKAreCheckedByName) {
+  EXPECT_THAT(ErrorOf(Selection({})), HasSubstr("needs --draws"));
+  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}, {"gamma", 0.1}})), HasSubstr("Give --draws or --gamma"));
+  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}, {"eta", 2}}, "geometric")), HasSubstr("--eta belongs to"));
+  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}}, "negative-binomial")), HasSubstr("needs --eta"));
+  EXPECT_THAT(ErrorOf(Selection({{"gamma", 0.1}}, "poisson")), HasSubstr("--gamma belongs to"));
+  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}}, "poison")), HasSubstr("did you mean poisson"));
+  EXPECT_THAT(ErrorOf(Selection({{"draws", 0.5}})), HasSubstr("must be above 1"));
+  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}, {"eta", -1}})), HasSubstr("--eta must be above -1"));
+  EXPECT_THAT(ErrorOf(Selection({{"gamma", 1.0}})), HasSubstr("--gamma must lie between 0 and 1"));
+  EXPECT_EQ(AnswersTo(Selection({{"draws", 10}}))[0].claim,
+            AnswersTo(Selection({{"gamma", 0.1}}, "geometric"))[0].claim);
+  EXPECT_EQ(AnswersTo(Selection({{"draws", 10}, {"eta", 0}}))[0].claim,
+            AnswersTo(Selection({{"draws", 10}}, "logarithmic"))[0].claim);
+  EXPECT_GT(AnswersTo(Selection({{"draws", 0.5}}, "poisson"))[0].claim.epsilon, 0);
+}
+
+TEST(CalculatorSelection, WorstCandidateDecidesAndIsChecked) {
+  Question question = Selection({{"draws", 10}});
+  const double alike = AnswersTo(question)[0].claim.epsilon;
+  question.candidates = {{{"noise", 4}}, {{"noise", 8}, {"count", 2}}, {}};
+  const double worst = AnswersTo(question)[0].claim.epsilon;
+  EXPECT_GT(worst, 1.5 * alike);
+  question.candidates = {{{"noise", 4}}};
+  EXPECT_EQ(AnswersTo(question)[0].claim.epsilon, worst);
+  question.candidates = {{{"moon", 4}}};
+  EXPECT_THAT(ErrorOf(question), HasSubstr("--candidate: moon is no parameter of one candidate"));
+  question.candidates = {{{"delta", 1e-3}}};
+  EXPECT_THAT(ErrorOf(question), HasSubstr("--candidate: delta is no parameter"));
+  question.candidates = {{{"noise", -4}}};
+  EXPECT_THAT(ErrorOf(question), HasSubstr("--candidate: noise must be a finite number above 0"));
+  Question votes = UsualQuestion(MechanismRules()[1]);
+  votes.distribution = "poisson";
+  EXPECT_THAT(ErrorOf(votes), HasSubstr("belong to `select`"));
+}
+
+TEST(CalculatorSelection, ClaimsSayWhatTheyAssume) {
+  for (const Answer& answer : AnswersTo(Selection({{"draws", 10}}, "poisson"))) {
+    EXPECT_THAT(answer.claim.assumptions, ::testing::Contains("unselected-hidden"));
+    EXPECT_THAT(answer.claim.accountant, ::testing::StartsWith("selection-"));
+    EXPECT_THAT(answer.claim.reason, HasSubstr("Poisson, E[K] = 10"));
+    EXPECT_THAT(answer.detail, HasSubstr("one candidate costs"));
   }
 }
 

@@ -149,7 +149,7 @@ TEST(Methods, PageSaysWhichReadingsEachHas) {
 
 TEST(SpecKeys, SchemaHasEveryKeyAndForbidsOthers) {
   const auto schema = nlohmann::json::parse(SweepJsonSchema());
-  const auto& trial = schema.at("$defs").at("trial");
+  const auto& trial = schema.at("definitions").at("trial");
   const auto& teacher = schema.at("properties").at("teacher").at("additionalProperties");
   EXPECT_EQ(trial.at("additionalProperties"), false);
   EXPECT_EQ(trial.at("properties").size(), KeyNames(kInTrial).size() + 1) << "and `stop`, a table";
@@ -158,7 +158,7 @@ TEST(SpecKeys, SchemaHasEveryKeyAndForbidsOthers) {
   EXPECT_EQ(trial.at("properties").at("reading").at("enum").size(), 5U);
   EXPECT_EQ(schema.at("properties").at("retort").at("const"), 1);
   EXPECT_EQ(schema.at("required"), nlohmann::json::parse(R"(["retort"])"));
-  EXPECT_TRUE(schema.at("$defs").at("sweep").at("properties").at("grid").at("properties").contains("sigma"));
+  EXPECT_TRUE(schema.at("definitions").at("sweep").at("properties").at("grid").at("properties").contains("sigma"));
 }
 
 TEST(SpecKeys, DurationsNeedAUnit) {

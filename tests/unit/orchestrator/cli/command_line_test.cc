@@ -149,6 +149,26 @@ TEST(CalculatorLine, CalibrateTakesTheEpsilonToBeMet) {
   EXPECT_FALSE(ParseCommandLine({"epsilon", "votes", "--epsilon", "1"}).errors.empty());
 }
 
+TEST(CalculatorLine, CandidatesOfASelectionAreNamedNumbers) {
+  const std::vector<std::string> words = {"epsilon", "select", "--base", "gaussian", "--distribution", "poisson"};
+  const auto parse = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return ParseCommandLine(more);
+  };
+  const ParsedCommandLine parsed = parse({"--candidate", "noise=30,count=2e2", "--candidate", "noise=50"});
+  ASSERT_TRUE(parsed.command);
+  const privacy::Question& question = parsed.command->calculator.question;
+  EXPECT_EQ(question.method, "gaussian");
+  EXPECT_EQ(question.distribution, "poisson");
+  ASSERT_EQ(question.candidates.size(), 2U);
+  EXPECT_EQ(question.candidates[0].at("count"), 200);
+  for (const char* word : {"noise", "noise=x", "noise=1,noise=2", "noise=1,,"}) {
+    const ParsedCommandLine wrong = parse({"--candidate", word});
+    ASSERT_EQ(wrong.errors.size(), 1U) << word;
+    EXPECT_THAT(wrong.errors[0].message, HasSubstr("NAME=NUMBER"));
+  }
+}
+
 TEST(CalculatorLine, WordsThatAreNoNumbersOrMechanismsAreNamed) {
   for (const char* word : {"x", "1e", "1,5", "5%", "0x10"}) {
     const ParsedCommandLine parsed = ParseCommandLine({"epsilon", "votes", "--noise", word});

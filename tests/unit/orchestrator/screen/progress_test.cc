@@ -261,6 +261,36 @@ TEST_F(ProgressTest, MetricsTellStepsCheckpointsAndHowFarAGangIs) {
   EXPECT_EQ(values.Get(Metric::seat_deadline_seconds, seat), kSilenceFloorSeconds);  // the agent's, which is first
 }
 
+TEST_F(ProgressTest, MetricsTellEnergyAndBusyTimeWhereTheyWereMeasured) {
+  using monitoring::Metric;
+  RunMetrics metrics;
+  const auto collect = [&] {
+    return metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  };
+  EXPECT_TRUE(collect().Series(Metric::energy_joules_total).empty());
+  cluster::Ended ended;
+  ended.succeeded = true;
+  ended.timings = {{"seconds", 4}, {"energy_joules", 100}, {"device_busy", 0.75}};
+  Say(teacher_, ended);
+  const monitoring::MetricValues values = collect();
+  ASSERT_EQ(values.Series(Metric::energy_joules_total).size(), 1U);
+  EXPECT_EQ(values.Series(Metric::energy_joules_total).begin()->second, 100);
+  EXPECT_EQ(values.Series(Metric::device_busy_ratio).begin()->second, 0.75);
+}
+
+TEST_F(ProgressTest, MetricsTellNoEnergyOfCpus) {
+  using monitoring::Metric;
+  RunMetrics metrics;
+  cluster::Ended ended;
+  ended.succeeded = true;
+  ended.timings = {{"seconds", 4}};
+  Say(teacher_, ended);
+  const monitoring::MetricValues values =
+      metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  EXPECT_TRUE(values.Series(Metric::energy_joules_total).empty());
+  EXPECT_TRUE(values.Series(Metric::device_busy_ratio).empty());
+}
+
 TEST_F(ProgressTest, MetricsCountRetriesAndForgetAGangThatIsGone) {
   Say(teacher_, cluster::Progress{10, 40, "train", {}});
   Fail(teacher_, FailureKind::worker_killed);

@@ -223,6 +223,24 @@ TEST(IdxFile, AbsurdHeadersAreRefused) {
   EXPECT_THAT(RefusalOf(Word(0x803) + Word(0) + Word(28) + Word(28), Labels({1})), HasSubstr("holds no example"));
 }
 
+TEST(IdxFile, TestFilesOfNoExampleAreAsAbsentOnes) {
+  const std::string bare = Word(0x803) + Word(0) + Word(2) + Word(3);
+  MemoryEnv env;
+  env.files = {{"/d/train-images-idx3-ubyte", Images(3)}, {"/d/train-labels-idx1-ubyte", Labels({1, 9, 0})}};
+  DataSpec data = Digits();
+  ASSERT_TRUE(InspectIdx(env, data).ok());
+  const std::string digest = data.digest;
+  env.files[kImages] = bare;
+  env.files[kLabels] = Labels({});
+  ASSERT_TRUE(InspectIdx(env, data).ok()) << InspectIdx(env, data).message();
+  EXPECT_EQ(data.digest, digest);
+  const auto loaded = LoadIdx(env, data);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(std::pair(loaded->examples, loaded->train), std::pair(std::int64_t{3}, std::int64_t{3}));
+  env.files[kLabels] = Labels({4});
+  EXPECT_THAT(InspectIdx(env, data).message(), HasSubstr("holds no example"));
+}
+
 TEST(IdxFile, TheDigitsOfTheProjectAreWhole) {
   DataSpec data = Digits();
   data.path = std::string(RETORT_SOURCE_DIR) + "/experiments/data/mnist10k";

@@ -439,13 +439,29 @@ TEST(WrittenWeights, WhatIsWrittenIsReadBack) {
                                            {"bn.num_batches_tracked", DType::i64, {}, std::vector<std::uint8_t>(8, 1)},
                                            {"none", DType::f32, {0}, {}}};
   for (const auto encode : {&EncodeTorch, &EncodeSafetensors}) {
-    const Result<std::string> bytes = encode(tensors);
+    const Result<std::string> bytes = encode(tensors, "");
     ASSERT_TRUE(bytes.ok());
     const Result<StateDict> dict = Read(*bytes);
     ASSERT_TRUE(dict.ok()) << dict.status().message();
     auto read = ByName(*dict);
     ASSERT_EQ(read.size(), tensors.size());
     for (const TensorBlob& tensor : tensors) EXPECT_EQ(read.at(tensor.name), tensor);
+  }
+}
+
+TEST(WrittenWeights, DescriptionIsNoPartOfTheState) {
+  const std::vector<TensorBlob> tensors = {{"w", DType::f32, {2}, std::vector<std::uint8_t>(8, 64)}};
+  const std::string description = R"({"version":1,"layers":[]})";
+  const std::string torch = EncodeTorch(tensors, description).value();
+  EXPECT_THAT(torch, HasSubstr("archive/extra/retort.json"));
+  EXPECT_THAT(torch, HasSubstr(description));
+  const std::string safetensors = EncodeSafetensors(tensors, description).value();
+  EXPECT_THAT(safetensors, HasSubstr(R"("retort":"{\"version\":1)"));
+  for (const std::string& bytes : {torch, safetensors}) {
+    const Result<StateDict> dict = Read(bytes);
+    ASSERT_TRUE(dict.ok()) << dict.status().message();
+    EXPECT_TRUE(dict->tensors == tensors);
+    EXPECT_THAT(dict->left_out, ::testing::IsEmpty());
   }
 }
 

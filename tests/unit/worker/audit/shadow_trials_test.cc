@@ -95,8 +95,10 @@ TEST(AttackedExamples, LeaveOutPicturesThatTwoSplitsShow) {
 TEST(ShadowData, TrainsOnOppositeHalvesAndKeepsTheRest) {
   const AuditedTrial trial = TrialOf(50, 20);
   const AttackedExamples attacked = ChooseAttacked(trial);
-  const ShadowData first = ChooseShadowData(trial.inputs.data, attacked, 0);
-  const ShadowData second = ChooseShadowData(trial.inputs.data, attacked, 1);
+  const Dataset& data = trial.inputs.data;
+  const Examples everyone = Examples::Joined(data.train, data.test);
+  const ShadowData first = ChooseShadowData(data, everyone, attacked, 0);
+  const ShadowData second = ChooseShadowData(data, everyone, attacked, 1);
   const std::set<std::int64_t> pool = LabelsOf(Examples::Joined(attacked.members, attacked.others));
   EXPECT_EQ(std::count(first.trained.begin(), first.trained.end(), true), 20);
   for (std::size_t i = 0; i < first.trained.size(); ++i) EXPECT_NE(first.trained[i], second.trained[i]);

@@ -162,6 +162,20 @@ TEST(SelectQueries, NeverAsksTwice) {
   }
 }
 
+// A student that knows little yet says nearly the same of all rows; another device rounds its logits otherwise.
+TEST(SelectQueries, RoundingOfTheLogitsChoosesNoOtherRows) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const RngStream stream(seed, Purpose::queries);
+    const at::Tensor logits = LogitsFrom(seed, 1, 10) + LogitsFrom(seed + 100, 200, 10) * 0.02;
+    const at::Tensor rounded = logits + LogitsFrom(seed + 200, 200, 10).sign() * 1e-7;
+    ASSERT_FALSE(rounded.equal(logits));
+    for (const Selection selection : {Selection::k_centre, Selection::margin, Selection::diverse})
+      EXPECT_EQ(RowsOf(SelectQueries(selection, logits, 3, 40, stream)),
+                RowsOf(SelectQueries(selection, rounded, 3, 40, stream)))
+          << seed << ", selection " << static_cast<int>(selection);
+  }
+}
+
 // CIFAR-10 at the paper's public fraction and query rate. Half a minute would be a tenth of what an epoch of the
 // paper's networks takes on as few cores.
 TEST(KCentre, SelectsTwentyThousandOfFortyThousandInSeconds) {

@@ -11,19 +11,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-TEST(AttemptCost, EnergyIsATimingOnlyWhereItIsKnown) {
-  EXPECT_THAT(MakeTimings({3, 2, 0.5, std::nullopt}),
+TEST(AttemptCost, WhatDevicesDidIsATimingOnlyWhereItIsKnown) {
+  EXPECT_THAT(MakeTimings({3, 2, 0.5, {}}),
               ElementsAre(Pair("seconds", 3), Pair("training_seconds", 2), Pair("step_seconds", 0.5)));
-  EXPECT_THAT(MakeTimings({3, 2, 0.5, 40}), ElementsAre(Pair("seconds", 3), Pair("training_seconds", 2),
-                                                        Pair("step_seconds", 0.5), Pair("energy_joules", 40)));
+  EXPECT_THAT(MakeTimings({3, 2, 0.5, {40, 0.25}}),
+              ElementsAre(Pair("seconds", 3), Pair("training_seconds", 2), Pair("step_seconds", 0.5),
+                          Pair("energy_joules", 40), Pair("device_busy", 0.25)));
 }
 
 TEST(AttemptCost, ADeviceThatIsNotCountedLeavesTheSumUnset) {
   const auto alone = MakeSoloCollective();
   for (const char* device : {"cpu", "cuda:0"}) {
-    std::optional<double> joules = 7;
-    ASSERT_TRUE(SumEnergyOverGang(device, nullptr, *alone, joules).ok());
-    EXPECT_EQ(joules, std::nullopt) << device;
+    DeviceUse use{7, 0.5};
+    ASSERT_TRUE(MeasureDevices(device, nullptr, *alone, use).ok());
+    EXPECT_EQ(use.joules, std::nullopt) << device;
+    EXPECT_EQ(use.busy, std::nullopt) << device;
   }
 }
 

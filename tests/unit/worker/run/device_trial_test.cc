@@ -15,13 +15,18 @@
 #include "experiments/methods/methods.h"
 #include "storage/results/hdf5_conventions.h"
 #include "tests/testing/pretend_device.h"
+#include "tests/testing/temporary_directory.h"
 #include "tests/unit/worker/gang/devices_only.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "tests/unit/worker/trial_cases.h"
 #include "worker/data/dataset.h"
 #include "worker/devices/devices.h"
 #include "worker/gang/collective_decorators.h"
 #include "worker/gang/local_collective.h"
+#include "worker/methods/release_replay.h"
+#include "worker/run/failure.h"
 #include "worker/run/gang_formation.h"
+#include "worker/tensors/host_copy.h"
 #include "worker/tensors/tensor_codec.h"
 
 namespace retort::worker {
@@ -274,6 +279,44 @@ TEST(RandomNumbers, HaveTheSameBitsOnEveryDevice) {
   for (const int reach : {1, 2, 4})
     EXPECT_TRUE(at::equal(Shifted(flat.to(PretendDevice()), reach, scale, {stream, 2}).cpu(),
                           Shifted(flat, reach, scale, {stream, 2})));
+}
+
+TEST(HostCopy, HoldsTheValuesOfItsBeginning) {
+  for (const at::Device device : {at::Device(at::kCPU), PretendDevice(), PretendDevice(1)}) {
+    at::Tensor values = at::arange(12, at::kFloat).view({3, 4}).to(device);
+    const std::unique_ptr<HostCopy> first = StartHostCopy(values), turned = StartHostCopy(values.t());
+    values.fill_(-1);
+    const std::unique_ptr<HostCopy> second = StartHostCopy(values);
+    values = at::Tensor();
+    const at::Tensor others = at::full({3, 4}, 7, at::device(device).dtype(at::kFloat));
+    EXPECT_TRUE(at::equal(first->Await().value(), at::arange(12, at::kFloat).view({3, 4})));
+    EXPECT_TRUE(at::equal(turned->Await().value(), at::arange(12, at::kFloat).view({3, 4}).t()));
+    EXPECT_TRUE(at::equal(second->Await().value(), at::full({3, 4}, -1, at::kFloat)));
+  }
+}
+
+// A device that fails says so when its copy is waited for, and the trial ends with it.
+TEST(HostCopy, ErrorOfTheDeviceIsToldByTheNextAnswer) {
+  class Failing final : public HostCopy {
+    Result<at::Tensor> Await() override { return EnvironmentError("CUDA error: an illegal memory access"); }
+  };
+  testing::TemporaryDirectory folder;
+  const auto store = storage::CheckpointStore::Open(storage::PosixEnv(), folder / "trials/t", 1).value();
+  const std::unique_ptr<Collective> gang = MakeSoloCollective();
+  ReleaseReplay tape(store.get(), *gang, at::kCPU, [](const at::Tensor&) { return std::make_unique<Failing>(); });
+  release::MemoryPort port(INT64_MAX);
+  release::ChargeBook book(&port, 1, 10);
+  tape.UseChargeBook(book);
+  int drawn = 0;
+  const auto draw = [&](release::ChargeBook*) -> Result<at::Tensor> {
+    ++drawn;
+    return at::ones({2, 3});
+  };
+  ASSERT_TRUE(tape.Obtain(0, draw).ok()) << "nobody has waited";
+  const Status waited = store->AwaitReleased();
+  EXPECT_EQ(ToReleaseFailure(waited).kind, FailureKind::device) << waited.message();
+  EXPECT_EQ(tape.Obtain(1, draw).status().message(), waited.message());
+  EXPECT_EQ(drawn, 1) << "what cannot be written down is not drawn";
 }
 
 TEST(DeviceName, ThatNoWorkerCanUseEndsTheTrialWithWhatIsMissing) {

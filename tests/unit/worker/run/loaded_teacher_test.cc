@@ -187,6 +187,7 @@ TEST_F(LoadedTeacherTest, TrainingKeysChangeWhatIsLearnedAndItStaysFinite) {
   EXPECT_NE(learned("cosine", [](TrialSpec& spec) { spec.optimization.schedule = Schedule::cosine; }), plain);
   EXPECT_NE(learned("step", [](TrialSpec& spec) { spec.optimization.schedule = Schedule::step; }), plain);
   EXPECT_NE(learned("bfloat16", [](TrialSpec& spec) { spec.precision = Precision::bfloat16; }), plain);
+  EXPECT_EQ(learned("tf32", [](TrialSpec& spec) { spec.precision = Precision::tf32; }), plain);  // a CPU has none
   EXPECT_NE(learned("crop", [](TrialSpec& spec) { spec.inputs.augment = Augment::crop_flip; }), plain);
   EXPECT_NE(learned("resized", [](TrialSpec& spec) { spec.inputs.augment = Augment::random_resized_crop; }), plain);
   EXPECT_EQ(learned("none", [](TrialSpec& spec) { spec.inputs.augment = Augment::none; }),

@@ -16,6 +16,13 @@ TEST(Provenance, SaysWhatAResultWasMadeWith) {
   EXPECT_EQ(json["trained_on"], "cuda, cpu");
   EXPECT_EQ(json["threads"], 3);
   EXPECT_EQ(json["timings"]["seconds"], 2.5);
+  EXPECT_EQ(json["precision"], "float32");
+  spec.precision = Precision::tf32;
+  const auto find = [&](const char* device) {
+    return nlohmann::json::parse(ProvenanceJson("1", spec, device, device, {}))["precision"];
+  };
+  EXPECT_EQ(find("cuda:0"), "tf32");
+  EXPECT_EQ(find("cpu"), "float32");
   for (const char* key : {"torch", "cpu_capability", "host"}) EXPECT_FALSE(json[key].get<std::string>().empty()) << key;
 }
 
