@@ -232,7 +232,7 @@ std::vector<Answer> Votes(const Parameters& given) {
   return answers;
 }
 
-std::vector<Answer> RandomizedResponse(const Parameters& given) {
+std::vector<Answer> RandomizedResponse(const Parameters& given, bool quick) {
   const double delta = given["delta"];
   const double epsilon0 = given["epsilon0"];
   const std::int64_t choices = given.Whole("choices");
@@ -256,7 +256,7 @@ std::vector<Answer> RandomizedResponse(const Parameters& given) {
   };
   // Sets that are chosen on the way are accounted for as their worst case, two choices: first, as it is safe.
   lattice(2, "answer sets chosen on the way");
-  if (choices > 2) lattice(choices, "one fixed answer set");
+  if (choices > 2 && !quick) lattice(choices, "one fixed answer set");
   Answer one = Blank(Adjacency::answer, Neighbour::answer, delta, "one answer on one synthetic point");
   one.theorem = "every ratio of probabilities is at most e^ε₀";
   one.inputs = "ε₀ = " + SixDigitNumber(epsilon0);
@@ -441,7 +441,7 @@ std::vector<Answer> ByMechanism(const MechanismRule& rule, const Parameters& giv
   if (rule.name == "gaussian") return Gaussian(given);
   if (rule.name == "votes") return Votes(given);
   if (rule.name == "confident-votes") return ConfidentVotes(given);
-  if (rule.name == "randomized-response") return RandomizedResponse(given);
+  if (rule.name == "randomized-response") return RandomizedResponse(given, question.quick);
   if (rule.name == "subsampled-gaussian") return SubsampledGaussian(given, question.accountant, question.quick);
   if (rule.name == "laplace") return Laplace(given, question.quick);
   return DiscreteGaussian(given, question.quick);
@@ -515,11 +515,13 @@ std::optional<double> Searched(const ParameterRule& unknown, const std::function
   double near = 1;
   const bool at_one = meets(near);
   (at_one ? good : bad) = near;
-  const double factor = at_one == noise ? 0.5 : 2;
+  // Steps double in logarithms, since one probe can take a tenth of a second.
+  double factor = at_one == noise ? 0.5 : 2;
   for (near *= factor; near > least && near < most; near *= factor) {
     const bool met = meets(near);
     (met ? good : bad) = near;
     if (met != at_one) break;
+    factor *= factor;
   }
   for (int round = 0; round < 120; ++round) {
     if (whole ? std::abs(good - bad) <= 1 : std::abs(good - bad) <= 1e-10 * good) break;

@@ -114,8 +114,8 @@ DEVICES = [
      [(by_seat("DCGM_FI_DEV_FB_USED"), OF_SEAT)], 8),
     ("GPU power", "From DCGM.", "watt", "timeseries",
      [(by_seat("DCGM_FI_DEV_POWER_USAGE"), OF_SEAT)], 8),
-    ("Energy of trials", "Of the GPUs of attempts that succeeded, as NVML counts it; nothing on CPUs.", "joule", "timeseries",
-     [("retort_energy_joules_total" + ON, "{{sweep}} {{host}}")], 12),
+    ("Power of trials", "Of the GPUs of attempts that succeeded: their energy, as NVML counts it, a second; nothing on CPUs.",
+     "watt", "timeseries", [(rate("retort_energy_joules_total"), "{{sweep}} {{host}}")], 12),
     ("Busy fraction", "Of the time of attempts that succeeded, how much their GPUs ran a kernel; nothing on CPUs.", "percentunit",
      "timeseries", [("retort_device_busy_ratio" + ON, "{{sweep}} {{host}}")], 12),
 ]

@@ -39,11 +39,6 @@ expect_err "retort table s.toml"
 for file in journal.log ledger.log sweep.toml results.h5 metrics.prom targets.json; do expect_file "results/made/$file"; done
 expect_same "$(cat results/made/targets.json)" "[]"
 
-case_name="TF32 is float32 where there is no GPU, and the run says it once"
-CUDA_VISIBLE_DEVICES='' run "$retort" run s.toml 'trial.precision="tf32"' --results results/tf32
-expect_code 0
-expect_same "$(grep -c 'precision = "tf32" is computed as float32' "$scratch/.err")" 1
-
 case_name="second run does nothing, says so, within a second"
 begun=$(date +%s%N)
 run "$retort" run s.toml
@@ -213,6 +208,11 @@ run "$retort" verify --results results/failing
 expect_code 0
 run "$retort" cancel teacher-single --results results/nowhere
 expect_code 3
+
+case_name="TF32 is float32 where there is no GPU, and the run says it once"
+CUDA_VISIBLE_DEVICES='' run "$retort" run s.toml 'trial.precision="tf32"' --results results/tf32
+expect_code 0
+expect_same "$(grep -c 'precision = "tf32" is computed as float32' "$scratch/.err")" 1
 
 case_name="interrupted, then resumed"
 "$retort" run s.toml --results results/slow 'sweep.seeds=[1006]' >/dev/null 2>"$scratch/.err" &

@@ -21,7 +21,8 @@ def enter_own_mounts():
 
 
 def show_gpus(folder, count):
-    """Puts a /dev over this one in which there are files of `count` GPUs that nothing drives. `folder` will hold it."""
+    """Puts a /dev over this one in which there are files of `count` GPUs that nothing drives. It is built in `folder`, which is
+    empty afterwards: whoever removes a tree does not come to what the real /dev/shm holds."""
     os.makedirs(folder, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
     for name in ("null", "zero", "full", "random", "urandom", "shm"):
@@ -36,7 +37,7 @@ def show_gpus(folder, count):
                    os.path.join(folder, name))
     for number in range(count):
         open(os.path.join(folder, f"nvidia{number}"), "w", encoding="utf-8").close()
-    subprocess.run(["mount", "--rbind", folder, "/dev"], check=True)
+    subprocess.run(["mount", "--move", folder, "/dev"], check=True)
 
 
 class SmallDisk:

@@ -95,6 +95,8 @@ double ResponseRdp(double epsilon0, std::int64_t choices, double order) {
 
 double ComposedResponseEpsilon(double epsilon0, std::int64_t choices, std::int64_t count, double delta) {
   if (!InRange(epsilon0, choices, count) || !(delta > 0 && delta < 1)) return kInfinity;
+  // delta at 0 is the total variation: at most tanh(e0 / 2) for one answer, and for all the sum.
+  if (static_cast<double>(count) * epsilon0 / 2 * (1 + 1e-12) <= delta) return 0;
   LatticeWalk walk(epsilon0, static_cast<Real>(choices), count);
   const Real one = epsilon0;
   const Real decay = std::exp(-one), lost = -std::expm1(-one);

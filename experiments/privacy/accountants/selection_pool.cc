@@ -15,18 +15,33 @@ namespace {
 
 constexpr double kWithRounding = 1 + 1e-12;
 
-// Orders at which curves are looked up: whole ones from 3 on, which cost a fraction of the others.
-const std::vector<double>& TableOrders() {
-  static const std::vector<double> orders = [] {
-    std::vector<double> all;
-    for (int i = -12; i <= 48; ++i) {
-      double order = 1 + std::exp2(i / 4.0);
-      if (order > 3) order = std::round(order);
-      if (all.empty() || order > all.back()) all.push_back(order);
-    }
-    return all;
-  }();
-  return orders;
+// Orders at which curves are looked up: four to an octave, whole from 3 on, where they cost a fraction of the others.
+std::vector<double> MakeCoarseOrders() {
+  std::vector<double> all;
+  for (int i = -12; i <= 48; ++i) {
+    double order = 1 + std::exp2(i / 4.0);
+    if (order > 3) order = std::round(order);
+    if (all.empty() || order > all.back()) all.push_back(order);
+  }
+  return all;
+}
+
+// Tenths up to 11 and whole ones up to 64, too: what delta is lost between orders is below a thousandth of it.
+std::vector<double> MakeFineOrders() {
+  std::vector<double> all = MakeCoarseOrders();
+  for (int i = 11; i < 110; ++i) all.push_back(i / 10.0);
+  for (int i = 11; i <= 64; ++i) all.push_back(i);
+  for (int i = 97; i < 192; ++i) all.push_back(1 + std::round(std::exp2(i / 16.0)));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+// Fine where few candidates are to be looked up.
+const std::vector<double>& ChooseOrders(std::size_t candidates) {
+  constexpr std::size_t kFew = 4;
+  static const std::vector<double> coarse = MakeCoarseOrders(), fine = MakeFineOrders();
+  return candidates <= kFew ? fine : coarse;
 }
 
 // By every bound of the base that has RDP.
@@ -39,10 +54,10 @@ double ComputeBaseRdp(const SelectionBase& base, double order) {
 }
 
 // The same at the table's orders; after the first without a finite one there is none.
-std::vector<double> Tabulate(const std::function<double(double)>& curve) {
+std::vector<double> Tabulate(const std::vector<double>& orders, const std::function<double(double)>& curve) {
   std::vector<double> table;
   bool ended = false;
-  for (const double order : TableOrders()) {
+  for (const double order : orders) {
     const double rdp = ended ? kInfinity : curve(order);
     ended = !(rdp >= 0 && std::isfinite(rdp));
     table.push_back(ended ? kInfinity : rdp);
@@ -52,17 +67,11 @@ std::vector<double> Tabulate(const std::function<double(double)>& curve) {
 
 // delta at epsilon >= 0 by a table: the least over orders of Canonne-Kamath-Steinke 2020, proposition 12, and the total
 // variation by the least order [Bretagnolle-Huber 1979].
-double ConvertTable(const std::vector<double>& rdp, double epsilon) {
-  static const std::vector<double> parts = [] {
-    std::vector<double> all;
-    for (const double order : TableOrders()) all.push_back((order - 1) * std::log1p(-1 / order) - std::log(order));
-    return all;
-  }();
-  const std::vector<double>& orders = TableOrders();
+double ConvertTable(const std::vector<double>& orders, const std::vector<double>& rdp, double epsilon) {
   double least = 0;
   for (std::size_t i = 0; i < rdp.size() && rdp[i] < kInfinity; ++i) {
-    const double more = orders[i] - 1;
-    least = std::min(least, more * (rdp[i] - epsilon) + parts[i] + 1e-15 * (more * (rdp[i] + epsilon) - parts[i]));
+    const double more = orders[i] - 1, part = more * std::log1p(-1 / orders[i]) - std::log(orders[i]);
+    least = std::min(least, more * (rdp[i] - epsilon) + part + 1e-15 * (more * (rdp[i] + epsilon) - part));
   }
   const double variation = rdp.front() < kInfinity ? std::sqrt(-std::expm1(-rdp.front())) : 1;
   return std::min(variation, std::exp(least)) * kWithRounding;
@@ -101,7 +110,7 @@ Result<SelectionBase> MakeSelectionBase(const Composition& composition) {
   return base;
 }
 
-SelectionPool::SelectionPool(const std::vector<SelectionBase>& candidates) {
+SelectionPool::SelectionPool(const std::vector<SelectionBase>& candidates) : orders_(&ChooseOrders(candidates.size())) {
   for (const SelectionBase& base : candidates) {
     missing_ = std::max(missing_, base.missing);
     if (base.rdp || (std::isfinite(base.mu) && std::isfinite(base.epsilon)))
@@ -125,8 +134,8 @@ void SelectionPool::KeepPair(const SelectionBase& base) {
 }
 
 void SelectionPool::KeepCurve(const SelectionBase& base) {
-  Curve curve{base, Tabulate([&](double order) { return ComputeBaseRdp(base, order); }), {}};
-  if (base.rdp_of_half) curve.half = Tabulate(base.rdp);
+  Curve curve{base, Tabulate(*orders_, [&](double order) { return ComputeBaseRdp(base, order); }), {}};
+  if (base.rdp_of_half) curve.half = Tabulate(*orders_, base.rdp);
   ++seen_curves_;
   if (worst_.empty()) worst_.assign(curve.rdp.size(), 0);
   std::transform(worst_.begin(), worst_.end(), curve.rdp.begin(), worst_.begin(),
@@ -153,13 +162,14 @@ double SelectionPool::ComputeDelta(double epsilon) const {
   for (const Pair& pair : pairs_) worst = std::max(worst, ConvertPair(pair.epsilon, pair.delta, pair.shrink, epsilon));
   for (const Curve& curve : curves_) {
     const SelectionBase& base = curve.base;
-    double delta = ConvertTable(curve.rdp, epsilon);
+    double delta = ConvertTable(*orders_, curve.rdp, epsilon);
     if (std::isfinite(base.mu)) delta = std::min(delta, std::exp(GaussianLogDelta(epsilon, base.mu)) * kWithRounding);
     if (std::isfinite(base.epsilon))
       delta = std::min(delta, ConvertPair(base.epsilon, base.delta, std::exp(-base.epsilon), epsilon));
     // Two steps of (epsilon / 2, d) are (epsilon, (1 + e^(epsilon/2)) d).
     if (!curve.half.empty())
-      delta = std::min(delta, (1 + std::exp(epsilon / 2)) * ConvertTable(curve.half, epsilon / 2) * kWithRounding);
+      delta = std::min(delta,
+                       (1 + std::exp(epsilon / 2)) * ConvertTable(*orders_, curve.half, epsilon / 2) * kWithRounding);
     worst = std::max(worst, delta);
   }
   return std::min(worst, 1.0);
@@ -172,7 +182,7 @@ double SelectionPool::ComputeRdp(double order) const {
   if (curves_.empty()) return worst;
   if (seen_curves_ == 1) return std::max(worst, ComputeBaseRdp(curves_.front().base, order));
   // RDP times order - 1 is convex in the order and 0 at 1: between two orders it lies below the chord.
-  const std::vector<double>& orders = TableOrders();
+  const std::vector<double>& orders = *orders_;
   const auto above = std::lower_bound(orders.begin(), orders.end(), order);
   if (above == orders.end()) return kInfinity;
   const auto i = static_cast<std::size_t>(above - orders.begin());

@@ -52,7 +52,8 @@ class SelectionPool {
   void KeepPair(const SelectionBase& base);
   void KeepCurve(const SelectionBase& base);
 
-  double mu_ = 0;  // the largest of those with that bound alone
+  const std::vector<double>* orders_;  // of the tables
+  double mu_ = 0;                      // the largest of those with that bound alone
   std::vector<Pair> pairs_;
   std::vector<Curve> curves_;
   std::vector<double> worst_;  // RDP of all curves at the table's orders

@@ -23,7 +23,7 @@ TEST(MetricCatalogueTest, FamiliesStandAtTheirEnumeratorsAndNamesAreDistinct) {
     EXPECT_EQ(&FindFamily(family.metric), &family);
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
   }
-  EXPECT_EQ(position, static_cast<std::size_t>(Metric::last_success_timestamp_seconds) + 1);
+  EXPECT_EQ(position, static_cast<std::size_t>(Metric::device_busy_ratio) + 1);
 }
 
 TEST(MetricCatalogueTest, NamesFollowTheRules) {

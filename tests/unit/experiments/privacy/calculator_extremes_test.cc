@@ -240,12 +240,11 @@ TEST(CalculatorExtremes, SubsampledGaussian) {
   Draw draw(25);
   for (int i = 0; i < 12; ++i) {
     const bool usual = i % 2 == 0;
-    const Values values = {{"noise-multiplier", usual ? draw.Log(0.3, 30) : draw.Log(kLeast, kMost)},
-                           {"sampling-rate", usual ? draw.Log(1e-10, 1) : draw.Log(kLeast, 1)},
-                           {"steps", draw.Whole(1, usual && i % 4 == 0 ? 1e6 : kMostWhole)},
-                           {"delta", draw.Delta()}};
+    const double z = usual ? draw.Log(0.3, 30) : draw.Log(kLeast, kMost);
+    const double q = usual ? draw.Log(1e-10, 1) : draw.Log(kLeast, 1);
+    const double steps = draw.Whole(1, usual && i % 4 == 0 ? 1e6 : kMostWhole);
+    const Values values = {{"noise-multiplier", z}, {"sampling-rate", q}, {"steps", steps}, {"delta", draw.Delta()}};
     const std::vector<Answer> answers = Asked("subsampled-gaussian", values);
-    const double z = values.at("noise-multiplier"), q = values.at("sampling-rate"), steps = values.at("steps");
     CheckClaims("subsampled-gaussian", values, answers, [&](const Claim& claim) -> Exact {
       if (claim.epsilon > 1e4) return 0;
       const bool replaced = claim.neighbour == Neighbour::replace;

@@ -46,7 +46,7 @@ TEST(PictureWriter, IdxIsReadAsMnistIs) {
 // torchvision.datasets.MNIST looks for all four files, and offers to fetch MNIST's in place of all when one is missing.
 TEST(PictureWriter, IdxHasTheFourFilesOfMnist) {
   const testing::TemporaryDirectory folder;
-  Write("idx", folder.path());
+  WriteThree("idx", folder.path());
   EXPECT_EQ(*PosixEnv().ReadFile(folder / "t10k-images-idx3-ubyte"),
             std::string("\0\0\x8\x3\0\0\0\0\0\0\0\2\0\0\0\2", 16));
   EXPECT_EQ(*PosixEnv().ReadFile(folder / "t10k-labels-idx1-ubyte"), std::string("\0\0\x8\x1\0\0\0\0", 8));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "experiments/privacy/accountants/selection_draws.h"
@@ -42,10 +43,12 @@ inline Probabilities SelectBest(const Probabilities& one, const Generating& gene
   return best;
 }
 
-inline long double ExactDelta(const Probabilities& p, const Probabilities& q, double epsilon) {
+// `rounding` is what each of q may be off by.
+inline long double ExactDelta(const Probabilities& p, const Probabilities& q, double epsilon,
+                              long double rounding = 0) {
   long double delta = 0;
   for (std::size_t i = 0; i < p.size(); ++i)
-    delta += std::max(0.0L, p[i] - std::exp(static_cast<long double>(epsilon)) * q[i]);
+    delta += std::max(0.0L, p[i] - std::exp(static_cast<long double>(epsilon)) * (q[i] + rounding));
   return delta;
 }
 
@@ -85,7 +88,11 @@ inline NeighbourPair SwapNeighbours(NeighbourPair pair) {
 // The largest delta of a selection among outcomes in this order, either neighbour first.
 inline long double SelectedDelta(const NeighbourPair& pair, const Generating& generating, double epsilon) {
   const Probabilities p = SelectBest(pair.p, generating), q = SelectBest(pair.q, generating);
-  return std::max(ExactDelta(p, q, epsilon), ExactDelta(q, p, epsilon));
+  // Differences of numbers near 1, as steep as the mean of K.
+  constexpr long double kStep = 1e-6L;
+  const long double mean = (generating(1) - generating(1 - kStep)) / kStep;
+  const long double rounding = 8 * std::numeric_limits<long double>::epsilon() * (1 + mean);
+  return std::max(ExactDelta(p, q, epsilon, rounding), ExactDelta(q, p, epsilon, rounding));
 }
 
 // Of a Gaussian candidate whose score is its release, or the reverse.

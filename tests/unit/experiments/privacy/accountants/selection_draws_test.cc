@@ -83,7 +83,7 @@ TEST(SelectionDraws, WhatIsOutOfRangeIsNamed) {
 
 // Chi squared over the values that are expected ten times and more, at six deviations.
 TEST(SelectionDraws, DrawnCountsFollowTheDistribution) {
-  constexpr int kDraws = 20'000;
+  constexpr int kDraws = 4000;
   unsigned seed = 1;
   for (const DrawLaw& law : DrawnLaws()) {
     const BitSource bits = SeededBits(seed++);

@@ -205,7 +205,7 @@ TEST(Selection, ClaimsGrowWithDrawsAndCandidatesAndFallWithDelta) {
 }
 
 TEST(Selection, SelectionCostsAtLeastWhatOneCandidateCosts) {
-  for (const double eta : {-0.9, 0.0, 1.0})
+  for (const double eta : {-0.5, 0.0, 1.0})
     for (const double mu : {0.05, 0.5}) {
       const SelectionPool pool({GaussianBase(mu)});
       const double alone = ComputeCandidateEpsilon(pool, 1e-5);
