@@ -194,6 +194,7 @@ constexpr std::array<std::string_view, 8> kClaims = {"none",    "paper",  "answe
                                                      "teacher", "member", "example", "label"};
 constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
 constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
+constexpr std::array<std::string_view, 2> kGraphModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
 constexpr std::array<std::string_view, 4> kLosses = {"dkd", "kd", "ce-hard", "dkd-printed"};
 constexpr std::array<std::string_view, 2> kGradientsOf = {"logits", "probabilities"};
@@ -635,6 +636,10 @@ constexpr SpecKey kKeys[] = {
     Execution(Choice<&S::execution, &ExecutionValues::pack>(
         "pack", kPackModes, kAll | kSleep | kLoaded,
         "auto: shares its device with others of its shape while that is measured to be faster")),
+    Execution(Choice<&S::execution, &ExecutionValues::graphs>(
+        "graphs", kGraphModes, kAll,
+        "auto: a GPU records the steps that repeat as CUDA graphs and replays them; what cannot be recorded "
+        "runs as it is, and the row's provenance says why. Not measured on a GPU yet; CPUs never record")),
     Execution(Row<&S::execution, &ExecutionValues::reserve_block>("reserve_block", From(1, 1e9), kAll,
                                                                   "releases charged to the ledger at once")),
     Execution(Row<&S::execution, &ExecutionValues::retries>(

@@ -85,6 +85,7 @@ enum class Clipping : std::uint8_t { flat, per_layer };
 enum class Activation : std::uint8_t { as_defined, relu, tanh };
 // Whether a trial may share its device with others of its shape.
 enum class PackMode : std::uint8_t { off, automatic };
+enum class GraphMode : std::uint8_t { off, automatic };
 
 // TrialSpec::network of a teacher that is a TorchScript module.
 inline constexpr const char* kTorchScript = "torchscript";
@@ -238,8 +239,9 @@ struct ExecutionValues {
   std::int64_t checkpoint_keep = 2;   // newest checkpoints that stay
   int priority = 0;
   PackMode pack = PackMode::off;
-  std::int64_t reserve_block = 64;  // releases charged at once
-  std::int64_t retries = 0;         // lost attempts that calibration leaves room for, a block each
+  GraphMode graphs = GraphMode::off;  // whether a GPU records the steps that repeat
+  std::int64_t reserve_block = 64;    // releases charged at once
+  std::int64_t retries = 0;           // lost attempts that calibration leaves room for, a block each
 };
 
 struct TrialSpec {

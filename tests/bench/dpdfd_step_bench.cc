@@ -1,7 +1,8 @@
-// Seconds of one dpdfd step (working reading), as retort-worker runs it: release, student steps, generator steps.
-// Prints what tests/bench/peers/dpdfd_step.py prints. usage: dpdfd_step_bench key=value...
-//   keys: steps, warmup, batch, student_batch, student_steps, generator_width, threads, network,
-//   device (with plugin: cuda:0)
+// Seconds of one dpdfd step (working reading), as retort-worker runs it: release, student steps, generator steps; or of
+// one step of a plain teacher. Prints what tests/bench/peers/dpdfd_step.py prints, and which regions are not recorded.
+// usage: dpdfd_step_bench key=value...
+//   keys: method (dpdfd or plain), steps, warmup, batch, student_batch, student_steps, generator_width, threads,
+//   network, precision, device (with plugin: cuda:0), graphs (off or auto)
 #include <chrono>
 #include <cstdio>
 
@@ -18,6 +19,6 @@ int main(int argc, char** argv) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     if (step >= warmup) std::printf("%s%.9f", step > warmup ? ", " : "", taken.count());
   }
-  std::printf("], \"threads\": %d}\n", loop.spec().threads);
+  std::printf("], \"threads\": %d, \"declined\": \"%s\"}\n", loop.spec().threads, loop.Declined().c_str());
   return 0;
 }

@@ -1,4 +1,5 @@
-// One dpdfd trial (working reading, digits) as retort-worker runs it, a step at a time, for benches.
+// One trial on the digits as retort-worker runs it, a step at a time, for benches: dpdfd in the working reading, or a
+// plain teacher.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -22,6 +23,7 @@
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
+#include "worker/models/training_scopes.h"
 #include "worker/release/charge.h"
 #include "worker/run/worker_service.h"
 
@@ -53,6 +55,18 @@ inline TrialSpec SpecOf(const Options& options) {
                  {}, {}};  // no public split: no evaluation inside a step
   TrialSpec spec;
   spec.data = data;
+  if (options.contains("method") && options.at("method") == "plain") {
+    spec.role = Role::teacher;
+    spec.method = "plain";
+    spec.epochs = 1000;
+    spec.inputs.shift = 2;
+    spec.optimization.optimizer = Optimizer::sgd;
+  }
+  if (options.contains("precision")) {
+    const std::string& precision = options.at("precision");
+    if (precision == "bfloat16") spec.precision = Precision::bfloat16;
+    if (precision == "tf32") spec.precision = Precision::tf32;
+  }
   spec.noise = NoiseMode::seeded;
   spec.network = options.contains("network") ? options.at("network") : "datalens";
   spec.batch = Number(options, "batch", 256);
@@ -101,6 +115,7 @@ class PresetLoop {
   explicit PresetLoop(const Options& options)
       : spec_(SpecOf(options)),
         device_(Opened(options)),
+        tf32_(spec_.precision, device_.device),
         data_(Require(LoadDataset(storage::PosixEnv(), *spec_.data))),
         teacher_(TeacherFor(data_)),
         book_(&grants_, spec_.execution.reserve_block, spec_.steps * spec_.batch),
@@ -112,7 +127,15 @@ class PresetLoop {
     MoveTo(device_.device, data_);
     tape_.emplace(store_.get(), *gang_, device_.device);
     tape_->UseChargeBook(book_);
-    method_ = Require(MakeMethod({spec_, data_, &teacher_, *tape_, *gang_, device_.noise}));
+    const bool recorded = options.contains("graphs") && options.at("graphs") == "auto";
+    if (recorded && device_.graphs != nullptr) graphs_.emplace(*device_.graphs, device_.device);
+    method_ = Require(MakeMethod({.spec = spec_,
+                                  .data = data_,
+                                  .teacher = &teacher_,
+                                  .tape = *tape_,
+                                  .gang = *gang_,
+                                  .noise = device_.noise,
+                                  .graphs = graphs_ ? &*graphs_ : nullptr}));
     method_->Register(state_);
   }
   PresetLoop(const PresetLoop&) = delete;
@@ -129,6 +152,13 @@ class PresetLoop {
       c10::impl::getDeviceGuardImpl(device_.device.type())->synchronizeDevice(device_.device.index());
   }
   [[nodiscard]] const TrialSpec& spec() const { return spec_; }
+  // Of each region that is not recorded, why; empty where none is to be.
+  [[nodiscard]] std::string Declined() const {
+    std::string all;
+    for (const RegionUse& use : graphs_ ? graphs_->Uses() : std::vector<RegionUse>())
+      if (!use.declined.empty()) all += (all.empty() ? "" : "; ") + use.name + ": " + use.declined;
+    return all;
+  }
   [[nodiscard]] const Dataset& data() const { return data_; }
   // "student/...", "generator/...".
   [[nodiscard]] std::vector<storage::TensorBlob> Parameters() { return Require(method_->Finish()).parameters; }
@@ -145,6 +175,7 @@ class PresetLoop {
   }
   TrialSpec spec_;
   OpenDevice device_;
+  Tf32Scope tf32_;
   Dataset data_;
   TeacherArtifact teacher_;
   Grants grants_;
@@ -153,6 +184,7 @@ class PresetLoop {
   std::unique_ptr<Collective> gang_;
   std::unique_ptr<storage::CheckpointStore> store_;
   std::optional<ReleaseReplay> tape_;
+  std::optional<StepGraphs> graphs_;
   std::unique_ptr<Method> method_;
   TrainState state_;
 };

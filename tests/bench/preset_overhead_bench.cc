@@ -102,7 +102,8 @@ class HandLoop {
       const at::Tensor picked = at::tensor(rows, at::kLong);
       at::Tensor x = images.index_select(0, picked), y = targets.index_select(0, picked);
       if (replayed > 0) {
-        const auto [kept, of_kept] = transfer_.Sample(replayed, replay.Lane(static_cast<std::uint64_t>(i)));
+        const auto [kept, of_kept] =
+            transfer_.Take(transfer_.Draw(replayed, replay.Lane(static_cast<std::uint64_t>(i))));
         x = at::cat({x, kept});
         y = at::cat({y, of_kept});
       }

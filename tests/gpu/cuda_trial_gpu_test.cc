@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -54,10 +55,15 @@ class CudaTrial : public ::testing::TestWithParam<TrialCase> {
     tiny_ = nullptr;
   }
   static GpuRun Run(const std::string& device, const std::string& name, std::uint32_t number = 1,
-                    std::int64_t stop_at = 0, std::int64_t vanish_at = 0) {
+                    std::int64_t stop_at = 0, std::int64_t vanish_at = 0, GraphMode graphs = GraphMode::off) {
     const TrialCase& c = GetParam();
     const std::string teacher = c.teacher.empty() ? "" : tiny_->TeacherFile(c.teacher);
-    return RunOn(*tiny_, c.spec(*tiny_), device, c.name + name, teacher, number, stop_at, vanish_at);
+    TrialSpec spec = c.spec(*tiny_);
+    spec.execution.graphs = graphs;
+    return RunOn(*tiny_, spec, device, c.name + name, teacher, number, stop_at, vanish_at);
+  }
+  static GpuRun RunRecorded(const std::string& name, std::uint32_t number = 1, std::int64_t vanish_at = 0) {
+    return Run("cuda:0", name, number, 0, vanish_at, GraphMode::automatic);
   }
   static TinyTrials* tiny_;
 };
@@ -99,6 +105,49 @@ TEST_P(CudaTrial, GoesOnWithTheSameBitsAfterAnInterruption) {
     ASSERT_TRUE(again.ended.succeeded) << again.ended.detail;
     EXPECT_EQ(again.ended.parameters_digest, whole.ended.parameters_digest);
   }
+}
+
+// What is not recorded here, and why, is printed: the twin on the pretend device lists what should be.
+TEST_P(CudaTrial, RecordedStepsGiveTheBitsOfStepsAsTheyAre) {
+  const GpuRun want = Run("cuda:0", "-eager"), got = RunRecorded("-recorded");
+  ASSERT_TRUE(want.ended.succeeded) << want.ended.detail;
+  ASSERT_TRUE(got.ended.succeeded) << got.ended.detail;
+  EXPECT_EQ(got.ended.parameters_digest, want.ended.parameters_digest);
+  EXPECT_EQ(got.ended.metrics, want.ended.metrics);
+  for (const auto& [name, points] : want.file.curves) {
+    if (storage::IsTiming(name)) continue;
+    EXPECT_EQ(got.file.curves.at(name), points) << name;
+  }
+  const auto provenance = nlohmann::json::parse(got.file.provenance_json);
+  std::int64_t replayed = 0, others = 0;
+  for (const auto& [name, region] : provenance.value("graphs", nlohmann::json::object()).items()) {
+    replayed += region["replayed"].get<std::int64_t>();
+    others += region["eager"].get<std::int64_t>();
+    if (region.contains("declined"))
+      std::printf("not recorded: %s: %s\n", name.c_str(), region["declined"].get<std::string>().c_str());
+  }
+  if (others > 0) {
+    EXPECT_GT(replayed, 0);
+  }
+}
+
+TEST_P(CudaTrial, RecordedStepsBeginAsTheCpuDoes) {
+  const GpuRun want = Run("cpu", "-first-cpu"), got = RunRecorded("-first-recorded");
+  for (const auto& [name, points] : want.file.curves) {
+    if (storage::IsTiming(name) || name == "public.accuracy" || points.empty()) continue;
+    ASSERT_FALSE(got.file.curves.at(name).empty()) << name;
+    const double first = points.front().second;
+    EXPECT_NEAR(got.file.curves.at(name).front().second, first, 1e-5 * (1 + std::abs(first))) << name;
+  }
+}
+
+TEST_P(CudaTrial, RecordedStepsGoOnWithTheSameBitsAfterADeath) {
+  const GpuRun whole = RunRecorded("-recorded-whole");
+  ASSERT_TRUE(whole.ended.succeeded) << whole.ended.detail;
+  ASSERT_FALSE(RunRecorded("-recorded-dies", 1, 1).ended.succeeded);
+  const GpuRun again = RunRecorded("-recorded-dies", 2);
+  ASSERT_TRUE(again.ended.succeeded) << again.ended.detail;
+  EXPECT_EQ(again.ended.parameters_digest, whole.ended.parameters_digest);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaTrial, ::testing::ValuesIn(kTrialCases),

@@ -30,4 +30,14 @@ inline constexpr int kPretendDevices = 4;
 // Operations that the pretend devices have run so far in this process.
 [[nodiscard]] std::int64_t PretendOperations();
 
+// Records steps as a GPU does: operation by operation with the numbers that the host gives them, and nothing happens
+// meanwhile. A replay is those operations again on the same memory. Refused, with the reason: what the host reads or
+// writes in a recorded step, shapes that depend on what is read, noise, and tensors that outlast their step. The bytes
+// of what a step made are overwritten at its end.
+[[nodiscard]] worker::GraphDevice& PretendGraphDevice();
+
+// From now on each replay is followed by the step itself on the memory of before, and fails where that is told or
+// leaves anything else: a number of the host that the recording has kept.
+void CheckPretendReplays(bool check);
+
 }  // namespace retort::testing

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 
+#include "worker/cuda/graph_device.h"
 #include "worker/cuda/lattice_noise.h"
 #include "worker/cuda/nccl_collective.h"
 #include "worker/cuda/plugin_abi.h"
@@ -55,10 +56,19 @@ int JoinNccl(const void* membership, int device, void** collective, RetortCudaEr
   return 0;
 }
 
+// A graph would repeat the noise with its key and nonce.
+bool IsRecording(c10::DeviceIndex index) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaError_t code = cudaStreamIsCapturing(c10::cuda::getCurrentCUDAStream(index).stream(), &status);
+  return code != cudaSuccess || status != cudaStreamCaptureStatusNone;
+}
+constexpr const char* kNoiseIsNotRecorded = "noise is drawn in a step that is being recorded";
+
 int FillLatticeNormal(const RetortNormalStream* stream, double scale, double* out, int64_t count, int device,
                       RetortCudaError* error) {
   const auto index = static_cast<c10::DeviceIndex>(device);
   const c10::cuda::CUDAGuard guard(index);
+  if (IsRecording(index)) return Fail(error, kNoiseIsNotRecorded);
   return FromCuda(
       kernels::LaunchLatticeNormal(Words(*stream), scale, out, count, c10::cuda::getCurrentCUDAStream(index).stream()),
       error);
@@ -75,6 +85,10 @@ int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, cons
   const Status status = CatchC10d("Noise on the device", [&] {
     const auto index = static_cast<c10::DeviceIndex>(device);
     const c10::cuda::CUDAGuard guard(index);
+    if (IsRecording(index)) {
+      code = Fail(error, kNoiseIsNotRecorded);
+      return;
+    }
     const at::Tensor scratch = at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kDouble));
     const kernels::LatticeRows rule{lattice->step, lattice->target, lattice->longest, lattice->floor, lattice->scale};
     code = FromCuda(
@@ -85,8 +99,14 @@ int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, cons
   return status.ok() ? code : Fail(error, status.message().c_str());
 }
 
-constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION, DeviceCount,      JoinNccl,
-                                FillLatticeNormal,       ReleaseMemory, NormaliseAndNoise};
+int OpenGraphs(int device, void** graph_device, RetortCudaError* error) {
+  const Status status =
+      CatchC10d("Opening the device for graphs", [&] { *graph_device = OpenGraphDevice(device).release(); });
+  return status.ok() ? 0 : Fail(error, status.message().c_str());
+}
+
+constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION, DeviceCount,       JoinNccl,
+                                FillLatticeNormal,       ReleaseMemory, NormaliseAndNoise, OpenGraphs};
 
 }  // namespace
 }  // namespace retort::worker

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RETORT_CUDA_ABI_VERSION 3
+#define RETORT_CUDA_ABI_VERSION 4
 #define RETORT_CUDA_ENTRY "retort_cuda_abi"
 
 extern "C" {
@@ -39,6 +39,8 @@ struct RetortCudaAbi {
   // gradient, values: [rows, classes] on `device`, on its current stream.
   int (*normalise_and_noise)(const float* gradient, int64_t rows, int64_t classes, const RetortLatticeRows* lattice,
                              const RetortNormalStream* stream, float* values, int device, RetortCudaError* error);
+  // `graph_device` receives a new retort::worker::GraphDevice* for `device`, owned by the caller.
+  int (*open_graph_device)(int device, void** graph_device, RetortCudaError* error);
 };
 
 }  // extern "C"

@@ -50,6 +50,13 @@ class LoadedPlugin final : public CudaPlugin {
     return std::unique_ptr<Collective>(static_cast<Collective*>(collective));
   }
 
+  Result<std::unique_ptr<GraphDevice>> OpenGraphDevice(int device) override {
+    RetortCudaError error{};
+    void* opened = nullptr;
+    RETORT_RETURN_IF_ERROR(FromPlugin(abi_->open_graph_device(device, &opened, &error), error));
+    return std::unique_ptr<GraphDevice>(static_cast<GraphDevice*>(opened));
+  }
+
   Status ReleaseMemory() override {
     RetortCudaError error{};
     return FromPlugin(abi_->release_memory(&error), error);

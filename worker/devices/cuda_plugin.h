@@ -10,6 +10,7 @@
 #include "worker/gang/collective.h"
 #include "worker/gang/gloo_collective.h"
 #include "worker/noise/noise_kernels.h"
+#include "worker/tensors/step_graphs.h"
 
 namespace retort::worker {
 
@@ -22,6 +23,8 @@ class CudaPlugin : public noise::NoiseKernels {
   // NCCL between the members' current devices.
   [[nodiscard]] virtual Result<std::unique_ptr<Collective>> JoinNcclGang(const GangMembership& membership,
                                                                          int device) = 0;
+  // Steps recorded as CUDA graphs. Error: environment.
+  [[nodiscard]] virtual Result<std::unique_ptr<GraphDevice>> OpenGraphDevice(int device) = 0;
   // Gives memory that no tensor uses back to the devices. Error: environment, from a context that is broken.
   [[nodiscard]] virtual Status ReleaseMemory() = 0;
 };

@@ -58,7 +58,12 @@ Result<OpenDevice> Devices::Open(const std::string& name) {
   const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(ordinal));
   c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice(device);
   const auto at = static_cast<std::size_t>(ordinal);
-  return OpenDevice{device, plugin_.get(), DeviceMeter::Open(at < gpu_uuids_.size() ? gpu_uuids_[at] : "")};
+  std::unique_ptr<GraphDevice>& graphs = graphs_[ordinal];
+  if (graphs == nullptr) {
+    RETORT_ASSIGN_OR_RETURN(graphs, plugin_->OpenGraphDevice(ordinal));
+  }
+  return OpenDevice{device, plugin_.get(), DeviceMeter::Open(at < gpu_uuids_.size() ? gpu_uuids_[at] : ""),
+                    graphs.get()};
 }
 
 void Devices::Rest() {

@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "worker/gang/collective.h"
 #include "worker/gang/gloo_collective.h"
 #include "worker/noise/noise_kernels.h"
+#include "worker/tensors/step_graphs.h"
 
 namespace retort::worker {
 
@@ -22,6 +24,7 @@ struct OpenDevice {
   at::Device device = at::kCPU;
   noise::NoiseKernels* noise = nullptr;
   std::shared_ptr<const DeviceMeter> meter;  // since it was opened; null where the driver does not count
+  GraphDevice* graphs = nullptr;             // records steps, and outlives every trial; null: nothing does
 };
 
 // The device that a Start names ("cpu", "cuda:1"), ready for tensors. Error: usage for a name that is none;
@@ -59,6 +62,7 @@ class Devices {
   std::string library_;
   std::vector<std::string> gpu_uuids_;
   std::unique_ptr<CudaPlugin> plugin_;
+  std::map<int, std::unique_ptr<GraphDevice>> graphs_;  // by ordinal
 };
 
 }  // namespace retort::worker

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/sign.h>
@@ -13,6 +14,8 @@
 #include <cmath>
 #include <utility>
 
+#include "worker/tensors/loss_sum.h"
+
 namespace retort::worker {
 namespace {
 
@@ -21,7 +24,7 @@ constexpr double kMinProbability = 1e-12;  // keeps log of an unused class finit
 // Sums over the whole batch that the terms need.
 struct Totals {
   at::Tensor mean_prediction;  // [classes]
-  double feature_norm = 0;     // L2, of all rows
+  at::Tensor feature_norm;     // f64 []: L2, of all rows
 };
 
 Result<Totals> SumTotals(const at::Tensor& p, const at::Tensor& features, std::int64_t rows, Collective& gang) {
@@ -29,12 +32,15 @@ Result<Totals> SumTotals(const at::Tensor& p, const at::Tensor& features, std::i
   at::Tensor sums = at::cat({p.sum(0).to(at::kDouble), features.to(at::kDouble).square().sum().reshape({1})});
   RETORT_RETURN_IF_ERROR(gang.AllReduceSum(sums));
   const std::int64_t classes = p.size(1);
+  const at::Tensor squares = sums[classes];
   return Totals{(sums.narrow(0, 0, classes) / static_cast<double>(rows)).to(p.scalar_type()),
-                std::sqrt(sums[classes].item<double>())};
+                squares.is_cpu() ? at::full({}, std::sqrt(squares.item<double>()), at::kDouble) : squares.sqrt()};
 }
 
-// The loss of a term that is one number for the whole batch is gang rank 0's part.
-double Once(double value, const Collective& gang) { return gang.rank().value == 0 ? value : 0; }
+// weight / norm, 0 where the norm is: what features are multiplied by. Rounded once, on every device alike.
+at::Tensor DivideByNorm(double weight, const at::Tensor& norm, at::ScalarType type) {
+  return at::where(norm > 0, weight / norm, at::zeros({}, norm.options())).to(type);
+}
 
 class Terms {
  public:
@@ -54,12 +60,12 @@ class Terms {
   void AddOneHot(double weight) {
     const at::Tensor own = at::one_hot(logits_.argmax(1), logits_.size(1)).to(p_.scalar_type());
     out_.logits.add_(p_ - own, weight * mean_);
-    out_.loss -= weight * (own * log_p_).sum().item<double>() * mean_;
+    loss_.Add((own * log_p_).sum(), -weight, mean_);
   }
 
   void AddTargets(const at::Tensor& targets) {
     out_.logits.add_(p_ * targets.sum(1, true) - targets, mean_);
-    out_.loss -= (targets * log_p_).sum().item<double>() * mean_;
+    loss_.Add((targets * log_p_).sum(), -1, mean_);
   }
 
   // v = d term / d p, pulled back through the softmax: p (v - <p, v>).
@@ -68,38 +74,49 @@ class Terms {
     const at::Tensor mean = totals.mean_prediction.clamp_min(kMinProbability);
     const at::Tensor v = (dafl ? mean.log() : log_p_) + 1;
     out_.logits.add_(p_ * (v - (p_ * v).sum(1, true)), weight * mean_);
-    out_.loss += dafl ? Once(weight * (mean * mean.log()).sum().item<double>(), gang_)
-                      : weight * (p_ * log_p_).sum().item<double>() * mean_;
+    if (dafl)
+      AddOnce((mean * mean.log()).sum(), weight);
+    else
+      loss_.Add((p_ * log_p_).sum(), weight, mean_);
   }
 
   void AddActivation(double weight, const Totals& totals) {
     if (form_ == GeneratorForm::dafl) {
       const double n = rows_ * static_cast<double>(features_.size(1));
       out_.features.add_(features_.sign(), -weight / n);
-      out_.loss -= weight * features_.abs().sum().item<double>() / n;
+      loss_.Add(features_.abs().sum(), -weight, 1, n);
       return;
     }
     if (form_ == GeneratorForm::printed_sums) {
       const at::Tensor norms = features_.norm(2, 1, true);
       out_.features.add_(at::where(norms > 0, features_ / norms, at::zeros({}, features_.options())), weight);
-      out_.loss += weight * norms.sum().item<double>();
+      loss_.Add(norms.sum(), weight);
       return;
     }
-    if (totals.feature_norm > 0) out_.features.add_(features_, weight / totals.feature_norm);
-    out_.loss += Once(weight * totals.feature_norm, gang_);
+    out_.features.add_(features_ * DivideByNorm(weight, totals.feature_norm, features_.scalar_type()));
+    AddOnce(totals.feature_norm, weight);
   }
 
   [[nodiscard]] const at::Tensor& p() const { return p_; }
   [[nodiscard]] const at::Tensor& features() const { return features_; }
-  [[nodiscard]] GeneratorGradient Take() { return std::move(out_); }
+  [[nodiscard]] GeneratorGradient Take() {
+    out_.loss = loss_.Total();
+    return std::move(out_);
+  }
 
  private:
+  // The loss of a term that is one number for the whole batch is gang rank 0's part.
+  void AddOnce(const at::Tensor& value, double weight) {
+    if (gang_.rank().value == 0) loss_.Add(value, weight);
+  }
+
   at::Tensor logits_, features_, log_p_, p_;
   GeneratorForm form_;
   double rows_;
   double mean_;  // what a row's term is multiplied by
   const Collective& gang_;
   GeneratorGradient out_;
+  LossSum loss_;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ struct GeneratorWeights {
 struct GeneratorGradient {
   at::Tensor logits;    // d loss / d student logits [own rows, classes]
   at::Tensor features;  // d loss / d student features [own rows, d]
-  double loss = 0;      // this member's part; the parts sum to the loss
+  at::Tensor loss;      // f64 []: this member's part; the parts sum to the loss
 };
 
 // loss = L_S + L_G with

@@ -41,15 +41,15 @@ void TransferSet::Push(const at::Tensor& images, const at::Tensor& targets) {
   by_class_.clear();
 }
 
-std::pair<at::Tensor, at::Tensor> TransferSet::Sample(std::int64_t count, const RngStream& stream) const {
+at::Tensor TransferSet::Draw(std::int64_t count, const RngStream& stream) const {
   RETORT_CHECK(stored_ > 0);
   at::Tensor rows = at::empty({count}, at::kLong);
   auto* index = rows.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) index[i] = stream.Below(static_cast<std::uint64_t>(i), stored_);
-  return Take(rows);
+  return rows;
 }
 
-std::pair<at::Tensor, at::Tensor> TransferSet::SampleEvenly(std::int64_t count, const RngStream& stream) const {
+at::Tensor TransferSet::DrawEvenly(std::int64_t count, const RngStream& stream) const {
   RETORT_CHECK(stored_ > 0);
   if (by_class_.empty()) {
     std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(targets_.size(1)));
@@ -67,7 +67,7 @@ std::pair<at::Tensor, at::Tensor> TransferSet::SampleEvenly(std::int64_t count, 
         by_class_[static_cast<std::size_t>(stream.Below(word, static_cast<std::int64_t>(by_class_.size())))];
     index[i] = of_class[static_cast<std::size_t>(stream.Below(word + 1, static_cast<std::int64_t>(of_class.size())))];
   }
-  return Take(rows);
+  return rows;
 }
 
 std::pair<at::Tensor, at::Tensor> TransferSet::Take(const at::Tensor& rows) const {

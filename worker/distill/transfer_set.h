@@ -24,11 +24,12 @@ class TransferSet {
 
   // images f32 [n, C, H, W]; targets f32 [n, classes]; n = rows, or fewer in the last batch that is pushed.
   void Push(const at::Tensor& images, const at::Tensor& targets);
-  // `count` rows drawn uniformly, with replacement, from everything stored. At least one batch is stored.
-  [[nodiscard]] std::pair<at::Tensor, at::Tensor> Sample(std::int64_t count, const RngStream& stream) const;
+  // Draws `count` rows uniformly, with replacement, from everything stored: where they lie, i64 [count] on the CPU. At
+  // least one batch is stored.
+  [[nodiscard]] at::Tensor Draw(std::int64_t count, const RngStream& stream) const;
   // The same, each row from a class that is drawn first, evenly among those that are the largest of some row's targets.
-  [[nodiscard]] std::pair<at::Tensor, at::Tensor> SampleEvenly(std::int64_t count, const RngStream& stream) const;
-  // Rows by where they lie: i64 [n] on the CPU, each in 0..stored() - 1.
+  [[nodiscard]] at::Tensor DrawEvenly(std::int64_t count, const RngStream& stream) const;
+  // Rows by where they lie: i64 [n], on any device, each in 0..stored() - 1.
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> Take(const at::Tensor& rows) const;
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }  // rows
   [[nodiscard]] std::int64_t stored() const { return stored_; }      // rows

@@ -146,22 +146,20 @@ class DataFreeDistillation final : public StudentMethod {
     }
     const double gamma = ComputeGamma(step);
     const at::Tensor targets = ComputeTargets(logits, released.detach(), gamma);
-    std::vector<double> losses = {0, 0};
-    RETORT_ASSIGN_OR_RETURN(losses[0], TeachBatch(step, asked.images, targets));
+    std::vector<LossPart> losses;
+    RETORT_ASSIGN_OR_RETURN(at::Tensor taught, TeachBatch(step, asked.images, targets));
+    losses.emplace_back("train.student_loss", std::move(taught));
     if (source_) {
       const double slope = spec_.distill.target == GradientTarget::gradient ? 1 : -gamma;
       const GeneratorTarget aim{Own(targets, ComputeRowShare(spec_.batch, gang_)), undetached, slope};
-      RETORT_ASSIGN_OR_RETURN(losses[1],
+      RETORT_ASSIGN_OR_RETURN(at::Tensor improved,
                               source_->Improve(step, asked.own, spec_.batch, learner_.network(), aim,
                                                source_->RatesAt(Decay(step)), critic_ ? &*critic_ : nullptr));
+      losses.emplace_back("train.generator_loss", std::move(improved));
     }
-    RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
     if (transfer_) transfer_->Push(asked.kept, targets);
-    series.emplace_back("train.student_loss", losses[0]);
-    if (source_) {
-      gallery_.Offer(step, asked.images, released);
-      series.emplace_back("train.generator_loss", losses[1]);
-    }
+    if (source_) gallery_.Offer(step, asked.images, released);
+    RETORT_RETURN_IF_ERROR(RecordLosses(losses, gang_, series));
     RecordPublicAccuracy(step, series);
     return {};
   }
@@ -247,7 +245,7 @@ class DataFreeDistillation final : public StudentMethod {
   }
 
   // Fresh rows of this batch and replayed ones of earlier batches.
-  Result<double> TeachBatch(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
+  Result<at::Tensor> TeachBatch(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
     const auto find_images = [this](const at::Tensor& places) { return data_.train.Batch(places); };
     const StudentBatches batches(spec_, step, {images, targets},
                                  transfer_ && transfer_->stored() > 0 ? &*transfer_ : nullptr,
@@ -285,7 +283,7 @@ Status CheckSpec(const MethodInputs& inputs, std::int64_t members) {
 Status AddSource(const MethodInputs& inputs, StudentParts& parts) {
   const TrialSpec& spec = inputs.spec;
   if (spec.source == QuerySource::private_split) return {};
-  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang, inputs.graphs));
   if (spec.generator.discriminator != Discriminator::teacher) return {};
   RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   return {};
@@ -297,7 +295,7 @@ Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inp
   const TrialSpec& spec = inputs.spec;
   StudentParts parts;
   if (!TakesOwnLabels(spec)) {
-    RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
+    RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang, inputs.graphs));
   }
   const std::int64_t members = parts.teacher ? parts.teacher->members() : 1;
   RETORT_RETURN_IF_ERROR(CheckSpec(inputs, members));

@@ -61,10 +61,9 @@ class DenseDistillation final : public StudentMethod {
     const double rate =
         spec_.optimization.lr * HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end);
     const RngStream dropout(spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step));
-    RETORT_ASSIGN_OR_RETURN(const double loss, learner_.Teach(OwnMinibatch(images, targets, gang_), rate, dropout,
-                                                              spec_.distill.temperature));
-    series.emplace_back("train.student_loss", loss);
-    return {};
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss, learner_.Teach(OwnMinibatch(images, targets, gang_), rate, dropout,
+                                                                  spec_.distill.temperature));
+    return RecordLoss(loss, "train.student_loss", gang_, series);
   }
 
   Result<Outcome> Finish() override {
@@ -148,13 +147,14 @@ class DenseDistillation final : public StudentMethod {
         latents_adam(latents.numel(), {.beta1 = 0.5}, data_.device);
     RETORT_ASSIGN_OR_RETURN(Batch made, MakeBatch(latents, labels));
     at::Tensor best = made.images.detach();
-    least = made.judged.loss;
+    least = made.judged.loss.item<double>();
     for (std::int64_t i = 1; i < spec_.generator.steps; ++i) {
       Improve(made, latents, generator_adam, latents_adam);
       RETORT_ASSIGN_OR_RETURN(made, MakeBatch(latents, labels));
-      if (!(made.judged.loss < least)) continue;
+      const double loss = made.judged.loss.item<double>();
+      if (!(loss < least)) continue;
       best = made.images.detach();
-      least = made.judged.loss;
+      least = loss;
     }
     return best;
   }
@@ -181,7 +181,7 @@ Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs
   if (inputs.gang.size() > 1) return UsageError("dense runs on one device: remove devices.");
   if (CountPoolSteps(spec) > kMaxPoolSteps) return UsageError("dense passes over its pool too often: lower steps.");
   StudentParts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang, inputs.graphs));
   RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   GeneratorSettings settings = MakeGeneratorSettings(spec, data.scale);

@@ -40,7 +40,8 @@ class DpSgd final : public Method {
         network_(std::move(network)),
         mechanism_(std::move(mechanism)),
         velocity_(at::zeros_like(network_->parameters().flat())),
-        coordinates_(network_->parameters().parameter_count()) {
+        coordinates_(network_->parameters().parameter_count()),
+        differentiating_(inputs.graphs, "per-example gradients") {
     if (spec_.release.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
     if (spec_.optimization.averaging > 0)
       averaged_.emplace(network_->parameters().flat(), spec_.optimization.averaging);
@@ -142,11 +143,27 @@ class DpSgd final : public Method {
     };
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
+      if (part.size(0) == chunk && copies == 1 && differentiating_.Records() && !AugmentsImages(spec_)) {
+        RETORT_ASSIGN_OR_RETURN(const at::Tensor gradients, DifferentiateChunk(part));
+        sum.Add(gradients);
+        continue;
+      }
       const AugmentedRows copied{part, data_.train.labels.index_select(0, part), copies};
       RETORT_ASSIGN_OR_RETURN(const at::Tensor gradients, ComputeMeanGradients(*network_, copied, most, images));
       sum.Add(gradients);
     }
     return sum;
+  }
+
+  // The gradients of a whole chunk of examples, as ComputeMeanGradients gives them for one copy of each. What is left
+  // of a sample has another size in every step, and is not recorded.
+  Result<at::Tensor> DifferentiateChunk(const at::Tensor& rows) {
+    const auto differentiate = [&](const Tensors& in) -> Result<Tensors> {
+      const at::Tensor labels = data_.train.labels.index_select(0, in[0]);
+      return Tensors{PerSampleGradients(*network_, data_.train.Batch(in[0]), labels)};
+    };
+    RETORT_ASSIGN_OR_RETURN(const Tensors out, differentiating_.Run({rows}, differentiate));
+    return out[0];
   }
 
   // All members with the constants of gang rank 0, of a checkpoint where there is one.
@@ -189,6 +206,7 @@ class DpSgd final : public Method {
   std::vector<std::int64_t> layers_;     // clipped one by one; empty: clipped as a whole
   std::optional<std::size_t> front_;     // the layer before the only one that is trained
   at::Tensor seen_;                      // its output for every private example: [examples, values]
+  GraphRegion differentiating_;
 };
 
 // In evaluation mode a batch norm treats examples independently, so its presence is checked, too.

@@ -134,7 +134,7 @@ Result<std::unique_ptr<Method>> MakeRidgeEnsemble(const MethodInputs& inputs) {
 // One network with its shard. It depends on no other member; its number selects its random streams.
 struct Member {
   Member(std::unique_ptr<Network> network, at::Tensor rows, const MethodInputs& inputs)
-      : learner(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec)),
+      : learner(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
         shard(std::move(rows)),
         batch(std::min(inputs.spec.batch, shard.size(0))),
         per_epoch((shard.size(0) + batch - 1) / batch),
@@ -163,7 +163,7 @@ class NetworkEnsemble final : public Method {
   Status Step(std::int64_t step, Series& series) override {
     const RowShare share = ComputeRowShare(static_cast<std::int64_t>(members_.size()), gang_);
     std::vector<std::int64_t> rows(members_.size());
-    std::vector<double> sums = {0, 0};  // of losses, of members that learn
+    std::vector<at::Tensor> losses;
     for (std::size_t m = 0; m < members_.size(); ++m) {
       Member& member = *members_[m];
       if (step >= member.steps) continue;
@@ -173,8 +173,8 @@ class NetworkEnsemble final : public Method {
       rows[m] = batch.size(0);
       RETORT_ASSIGN_OR_RETURN(const Minibatch minibatch, own ? Load(at, step, batch) : Nothing(rows[m]));
       const RngStream dropout(spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step));
-      sums[0] += member.learner.Differentiate(minibatch, dropout.Lane(static_cast<std::uint64_t>(m)));
-      sums[1] += own ? 1 : 0;
+      const at::Tensor loss = member.learner.Differentiate(minibatch, dropout.Lane(static_cast<std::uint64_t>(m)));
+      if (own) losses.push_back(loss);
     }
     for (std::size_t m = 0; m < members_.size(); ++m) {
       Member& member = *members_[m];
@@ -184,6 +184,8 @@ class NetworkEnsemble final : public Method {
       RETORT_RETURN_IF_ERROR(member.learner.Apply(own ? rows[m] : 0, rows[m], RateAt(spec_, step, member.steps)));
     }
     if (ShouldRecordLoss(spec_, step, step, steps_)) {
+      std::vector<double> sums = {0, static_cast<double>(losses.size())};
+      for (const at::Tensor& loss : losses) sums[0] += loss.item<double>();
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
       if (sums[1] > 0) series.emplace_back("train.loss", sums[0] / sums[1]);
     }

@@ -33,7 +33,7 @@ class FederatedAveraging final : public Method {
         data_(inputs.data),
         gang_(inputs.gang),
         common_(std::move(common)),
-        learner_(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec)),
+        learner_(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
         sum_(at::zeros_like(common_->parameters().flat(), at::kDouble)),
         statistics_(at::zeros_like(common_->buffers().flat(), at::kDouble)) {
     for (std::size_t k = 0; k < clients.size(); ++k) {
@@ -62,7 +62,7 @@ class FederatedAveraging final : public Method {
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     };
-    RETORT_ASSIGN_OR_RETURN(const double loss,
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));
     if (ShouldRecordLoss(spec_, step, at.within, local))
       RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));

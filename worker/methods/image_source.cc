@@ -111,7 +111,8 @@ at::Tensor ProceduralSource::Normalised(at::Tensor pictures) const {
   return pictures.sub_(mean_).div_(std_).to(device_);
 }
 
-Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, const Dataset& data, Collective& gang) {
+Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, const Dataset& data, Collective& gang,
+                                                     StepGraphs* graphs) {
   if (spec.source == QuerySource::procedural)
     return std::unique_ptr<ImageSource>(std::make_unique<ProceduralSource>(spec, data, gang));
   if (spec.source == QuerySource::public_mixes) {
@@ -119,7 +120,7 @@ Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, cons
     return std::unique_ptr<ImageSource>(std::move(mixes));
   }
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<GeneratorSource> generator,
-                          GeneratorSource::Create(spec, data.shape, gang, data.device, data.scale));
+                          GeneratorSource::Create(spec, data.shape, gang, data.device, data.scale, graphs));
   return std::unique_ptr<ImageSource>(std::move(generator));
 }
 

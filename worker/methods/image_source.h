@@ -17,6 +17,8 @@
 #include "worker/gang/row_share.h"
 #include "worker/models/network.h"
 #include "worker/release/teacher_critic.h"
+#include "worker/tensors/loss_sum.h"
+#include "worker/tensors/step_graphs.h"
 #include "worker/tensors/train_state.h"
 
 namespace retort::worker {
@@ -39,19 +41,19 @@ class ImageSource {
   virtual ~ImageSource() = default;
   // This member's share of this step's `rows` images, f32 [own, C, H, W], normalised as the data set's are. Row i of
   // the whole is a function of (seed, step, i) and of what the source has learned, but for batch normalisation. Part of
-  // the graph to what it learns. Error: that of reading a picture.
+  // the graph to what it learns, but where that is recorded. Until the next call. Error: that of reading a picture.
   [[nodiscard]] virtual Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) = 0;
   // The rates of the trial's keys times `decay`.
   [[nodiscard]] virtual GeneratorRates RatesAt(double decay) const = 0;
-  // Learns from `images`, which Images(step, rows) gave, with their graph. Returns this member's part of the loss.
-  // Error: of the gang.
-  [[nodiscard]] virtual Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
-                                               const Network& student, const GeneratorTarget& target,
-                                               const GeneratorRates& rates,
-                                               const release::TeacherCritic* critic = nullptr) = 0;
+  // Learns from `images`, which Images(step, rows) gave. Returns this member's part of the loss, f64 [], until the next
+  // call. Error: of the gang.
+  [[nodiscard]] virtual Result<at::Tensor> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
+                                                   const Network& student, const GeneratorTarget& target,
+                                                   const GeneratorRates& rates,
+                                                   const release::TeacherCritic* critic = nullptr) = 0;
   // Step n of learning from the critic alone, on `rows` images that are never queried. Error: of the gang.
-  [[nodiscard]] virtual Result<double> Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
-                                                double learning_rate) = 0;
+  [[nodiscard]] virtual Result<at::Tensor> Pretrain(std::int64_t n, std::int64_t rows,
+                                                    const release::TeacherCritic& critic, double learning_rate) = 0;
   virtual void Register(TrainState& state, const std::string& prefix) = 0;
   // What it has learned, each name after `prefix`.
   [[nodiscard]] virtual std::vector<storage::TensorBlob> Blobs(const std::string& prefix) const = 0;
@@ -61,19 +63,21 @@ class ImageSource {
 class FixedSource : public ImageSource {
  public:
   GeneratorRates RatesAt(double) const final { return {}; }
-  Result<double> Improve(std::int64_t, const at::Tensor&, std::int64_t, const Network&, const GeneratorTarget&,
-                         const GeneratorRates&, const release::TeacherCritic* = nullptr) final {
-    return 0.0;
+  Result<at::Tensor> Improve(std::int64_t, const at::Tensor&, std::int64_t, const Network&, const GeneratorTarget&,
+                             const GeneratorRates&, const release::TeacherCritic* = nullptr) final {
+    return LossSum().Total();
   }
-  Result<double> Pretrain(std::int64_t, std::int64_t, const release::TeacherCritic&, double) final { return 0.0; }
+  Result<at::Tensor> Pretrain(std::int64_t, std::int64_t, const release::TeacherCritic&, double) final {
+    return LossSum().Total();
+  }
   void Register(TrainState&, const std::string&) final {}
   std::vector<storage::TensorBlob> Blobs(const std::string&) const final { return {}; }
 };
 
 // The one that spec.source names: generator, procedural or public-mixes. All three outlive it. Error: usage, as
-// Generator::Create; environment, as RequireApart.
+// Generator::Create; environment, as RequireApart. `graphs`: of the trial; null: its steps are not recorded.
 [[nodiscard]] Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, const Dataset& data,
-                                                                   Collective& gang);
+                                                                   Collective& gang, StepGraphs* graphs = nullptr);
 
 // Public pictures, augmented and mixed in pairs, as queries. No two steps show the same.
 class MixedSource final : public FixedSource {

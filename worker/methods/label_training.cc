@@ -58,7 +58,7 @@ class LabelStages final : public Method {
         gang_(inputs.gang),
         examples_(std::move(examples)),
         mechanism_(std::move(mechanism)),
-        learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec)),
+        learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
         ends_(std::move(ends)),
         order_(at::tensor(Permutation(ends_.back(), RngStream(spec_.seed, Purpose::shards, 0, 3)), at::kLong)
                    .to(inputs.data.device)),
@@ -95,7 +95,7 @@ class LabelStages final : public Method {
       return OneHotTargets(answers_.index_select(0, rows), classes_, spec_.labels.smoothing);
     };
     const SupervisedStep here{batches_->Of(within), step, 0, RateAt(spec_, within, of)};
-    RETORT_ASSIGN_OR_RETURN(const double loss,
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(spec_, scale_, examples_.images, here, targets, learner_, gang_));
     if (ShouldRecordLoss(spec_, step, within, of))
       RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));
@@ -216,7 +216,7 @@ class Alibi final : public Method {
         gang_(inputs.gang),
         examples_(std::move(examples)),
         mechanism_(std::move(mechanism)),
-        learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec)),
+        learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
         rows_(at::arange(examples_.labels.size(), at::device(inputs.data.device).dtype(at::kLong))),
         batches_(rows_, spec_.batch, spec_.seed),
         noisy_(at::zeros({examples_.labels.size(), inputs.data.classes},
@@ -244,7 +244,7 @@ class Alibi final : public Method {
       return LaplacePosterior(labels, log_p, scale);
     };
     const SupervisedStep here{batches_.Of(step), step, 0, RateAt(spec_, step, steps())};
-    RETORT_ASSIGN_OR_RETURN(const double loss,
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(spec_, scale_, examples_.images, here, noisy, learner_, gang_, posterior));
     if (ShouldRecordLoss(spec_, step, step, steps()))
       RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));

@@ -59,7 +59,7 @@ class MeanEmbedding final : public Method {
         mean_(PerChannel(data_.scale.mean, data_.device)),
         deviation_(PerChannel(data_.scale.std, data_.device)),
         adam_(generator_->parameters().flat().numel(), {}, data_.device),
-        learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec)),
+        learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
         batches_(at::arange(spec_.merf.synthetic, at::device(data_.device).dtype(at::kLong)),
                  spec_.distill.student_batch, spec_.seed),
         embedding_(at::zeros({data_.classes, spec_.merf.random_features}, at::device(data_.device).dtype(at::kFloat))),
@@ -159,7 +159,7 @@ class MeanEmbedding final : public Method {
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     };
-    RETORT_ASSIGN_OR_RETURN(const double loss,
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
     if (ShouldRecordLoss(spec_, 1 + spec_.steps + at, at, steps, kCurveEvery))
       RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.student_loss", gang_, series));

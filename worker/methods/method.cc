@@ -12,19 +12,24 @@
 
 namespace retort::worker {
 
-Outcome EvaluateOutcome(const Network& network, const Examples& test, const std::string& prefix) {
+Outcome EvaluateOutcome(const Network& network, const Examples& test, const std::string& prefix, GraphRegion* region) {
   Outcome out;
-  out.evaluation = Evaluate(network, test);
+  out.evaluation = Evaluate(network, test, region);
   out.metrics = TestMetrics(*out.evaluation);
   out.parameters = network.StateBlobs(prefix);
   return out;
 }
 
-Status RecordLoss(double part, const char* name, Collective& gang, Series& series) {
-  std::vector<double> loss = {part};
-  RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang));
-  series.emplace_back(name, loss[0]);
+Status RecordLosses(const std::vector<LossPart>& parts, Collective& gang, Series& series) {
+  std::vector<double> losses;
+  for (const auto& [name, part] : parts) losses.push_back(part.item<double>());
+  RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang));
+  for (std::size_t i = 0; i < parts.size(); ++i) series.emplace_back(parts[i].first, losses[i]);
   return {};
+}
+
+Status RecordLoss(const at::Tensor& part, const char* name, Collective& gang, Series& series) {
+  return RecordLosses({{name, part}}, gang, series);
 }
 
 std::vector<std::string> SelectFacts(const std::vector<std::pair<std::string_view, bool>>& facts) {

@@ -18,6 +18,7 @@
 #include "worker/gang/row_share.h"
 #include "worker/methods/release_replay.h"
 #include "worker/noise/noise_kernels.h"
+#include "worker/tensors/step_graphs.h"
 #include "worker/tensors/train_state.h"
 
 namespace retort::worker {
@@ -37,6 +38,7 @@ struct MethodInputs {
   Collective& gang;
   noise::NoiseKernels* noise = nullptr;  // of the data's device; null: the CPU's
   storage::Env* env = nullptr;           // that loaded teachers are read through; null: PosixEnv()
+  StepGraphs* graphs = nullptr;          // of the trial; null: steps are not recorded
 };
 
 using Series = std::vector<std::pair<std::string, double>>;
@@ -71,11 +73,15 @@ class Method {
 };
 
 // What a trial that trained `network` ends with: its evaluation on `test`, the metrics of that, and its parameters,
-// whose names begin with `prefix` ("student/", "teacher/").
-[[nodiscard]] Outcome EvaluateOutcome(const Network& network, const Examples& test, const std::string& prefix);
+// whose names begin with `prefix` ("student/", "teacher/"). `region`: as for Evaluate.
+[[nodiscard]] Outcome EvaluateOutcome(const Network& network, const Examples& test, const std::string& prefix,
+                                      GraphRegion* region = nullptr);
 
-// Adds a point to the curve `name`: the sum of what each member of the gang passes as `part`. Error: the gang's.
-[[nodiscard]] Status RecordLoss(double part, const char* name, Collective& gang, Series& series);
+// A curve, and what this member of the gang adds to its next point: f64 [], on any device.
+using LossPart = std::pair<const char*, at::Tensor>;
+// Adds a point to each curve: the sum of what the members of the gang pass for it. Error: the gang's.
+[[nodiscard]] Status RecordLosses(const std::vector<LossPart>& parts, Collective& gang, Series& series);
+[[nodiscard]] Status RecordLoss(const at::Tensor& part, const char* name, Collective& gang, Series& series);
 
 // The network that spec.network names, for the data set's images and on its device, its parameters drawn by the trial's
 // seed. Error: usage, as MakeNetwork.

@@ -1,5 +1,6 @@
 #include "worker/methods/network_teacher.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 
 #include <algorithm>
@@ -31,6 +32,20 @@ at::Tensor InPasses(const at::Tensor& inputs, const Ask& ask, std::int64_t rows_
   return at::cat(parts, rows_of);
 }
 
+// What a teacher answers in one region, where nobody differentiates it.
+class AnswerRegion {
+ public:
+  AnswerRegion(StepGraphs* graphs, const char* name) : region_(graphs, name) {}
+  template <typename Ask>
+  at::Tensor Run(const at::Tensor& inputs, const Ask& ask) {
+    if (at::GradMode::is_enabled()) return ask(inputs);
+    return region_.Run({inputs}, [&](const Tensors& in) -> Result<Tensors> { return Tensors{ask(in[0])}; }).value()[0];
+  }
+
+ private:
+  GraphRegion region_;
+};
+
 class ScriptTeacher final : public release::TeacherModel {
  public:
   ScriptTeacher(std::unique_ptr<ScriptModule> module, std::int64_t classes)
@@ -61,17 +76,24 @@ Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact&
 
 class SingleTeacher final : public release::TeacherModel {
  public:
-  explicit SingleTeacher(std::unique_ptr<Network> network)
-      : network_(std::move(network)), hint_(FindHintLayer(network_->layers(), network_->plan(), network_->input())) {}
+  SingleTeacher(std::unique_ptr<Network> network, StepGraphs* graphs)
+      : network_(std::move(network)),
+        hint_(FindHintLayer(network_->layers(), network_->plan(), network_->input())),
+        answering_(graphs, "teacher"),
+        hinting_(graphs, "teacher hints") {}
   std::int64_t classes() const override { return network_->classes(); }
 
  protected:
   at::Tensor Logits(const at::Tensor& inputs) override {
-    return InPasses(inputs, [this](const at::Tensor& rows) { return network_->Forward(rows).logits; });
+    return answering_.Run(inputs, [this](const at::Tensor& images) {
+      return InPasses(images, [this](const at::Tensor& rows) { return network_->Forward(rows).logits; });
+    });
   }
   at::Tensor Hint(const at::Tensor& inputs) override {
     RETORT_CHECK(hint_.ok());
-    return InPasses(inputs, [this](const at::Tensor& rows) { return network_->ForwardTo(hint_->place, rows); });
+    return hinting_.Run(inputs, [this](const at::Tensor& images) {
+      return InPasses(images, [this](const at::Tensor& rows) { return network_->ForwardTo(hint_->place, rows); });
+    });
   }
   release::TeacherInternals ForwardWithInternals(const at::Tensor& inputs) override {
     LayerTrace trace;
@@ -82,13 +104,14 @@ class SingleTeacher final : public release::TeacherModel {
  private:
   std::unique_ptr<Network> network_;
   Result<MiddleLayer> hint_;
+  AnswerRegion answering_, hinting_;
 };
 
 class EnsembleModel final : public release::TeacherModel {
  public:
   // `own`: the networks that this gang member asks, of `members` in all.
-  EnsembleModel(std::unique_ptr<Ensemble> own, std::int64_t members, std::int64_t classes)
-      : own_(std::move(own)), members_(members), classes_(classes) {}
+  EnsembleModel(std::unique_ptr<Ensemble> own, std::int64_t members, std::int64_t classes, StepGraphs* graphs)
+      : own_(std::move(own)), members_(members), classes_(classes), answering_(graphs, "teacher") {}
   std::int64_t classes() const override { return classes_; }
   std::int64_t members() const override { return members_; }
 
@@ -97,8 +120,10 @@ class EnsembleModel final : public release::TeacherModel {
     CheckFailed("members() == 1", __FILE__, __LINE__, "an ensemble answers member by member");
   }
   at::Tensor MemberLogits(const at::Tensor& inputs) override {
-    return InPasses(
-        inputs, [this](const at::Tensor& rows) { return own_->Forward(rows); }, 1);
+    return answering_.Run(inputs, [this](const at::Tensor& images) {
+      return InPasses(
+          images, [this](const at::Tensor& rows) { return own_->Forward(rows); }, 1);
+    });
   }
   release::TeacherInternals ForwardWithInternals(const at::Tensor& inputs) override {
     release::TeacherInternals inside;
@@ -111,25 +136,26 @@ class EnsembleModel final : public release::TeacherModel {
  private:
   std::unique_ptr<Ensemble> own_;
   std::int64_t members_, classes_;
+  AnswerRegion answering_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact, const Dataset& data,
-                                                           const Collective& gang) {
+                                                           const Collective& gang, StepGraphs* graphs) {
   if (artifact.spec.method == "ensemble") {
     const std::int64_t members = artifact.spec.members;
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Ensemble> own,
                             LoadEnsemble(artifact.spec.network, members, data.shape, data.classes, "teacher/",
                                          artifact.parameters, ComputeRowShare(members, gang), data.device));
     return std::unique_ptr<release::TeacherModel>(
-        std::make_unique<EnsembleModel>(std::move(own), members, data.classes));
+        std::make_unique<EnsembleModel>(std::move(own), members, data.classes, graphs));
   }
   if (artifact.spec.network == kTorchScript) return LoadModule(artifact, data);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(artifact.spec, data.shape, data.classes, std::nullopt, data.device));
   RETORT_RETURN_IF_ERROR(network->LoadState("teacher/", artifact.parameters));
-  return std::unique_ptr<release::TeacherModel>(std::make_unique<SingleTeacher>(std::move(network)));
+  return std::unique_ptr<release::TeacherModel>(std::make_unique<SingleTeacher>(std::move(network), graphs));
 }
 
 }  // namespace retort::worker

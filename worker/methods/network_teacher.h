@@ -15,8 +15,10 @@ inline constexpr const char* kModuleBlob = "teacher/torchscript";
 // A single network, a TorchScript module, or an ensemble,
 // from what the teacher's trial left. Of an ensemble each gang member asks
 // its share of the networks (release::Oracle::SumVotes adds up what they say). Error: damage when the artifact
-// does not fit its own spec; usage when it was trained on images of another shape.
+// does not fit its own spec; usage when it was trained on images of another shape. `graphs`: of the trial; null: what
+// it does without a graph to its inputs is not recorded.
 [[nodiscard]] Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact,
-                                                                         const Dataset& data, const Collective& gang);
+                                                                         const Dataset& data, const Collective& gang,
+                                                                         StepGraphs* graphs = nullptr);
 
 }  // namespace retort::worker

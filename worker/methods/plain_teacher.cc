@@ -35,7 +35,8 @@ class PlainTeacher final : public Method {
         batch_(std::min(inputs.spec.batch, seen_.size())),
         per_epoch_((seen_.size() + batch_ - 1) / batch_),
         gang_(inputs.gang),
-        learner_(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec)) {}
+        learner_(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
+        evaluating_(inputs.graphs, "evaluation") {}
 
   // Without epochs one step, which does nothing: every trial has one.
   std::int64_t steps() const override { return std::max<std::int64_t>(spec_.epochs * per_epoch_, 1); }
@@ -57,7 +58,7 @@ class PlainTeacher final : public Method {
     const auto at_step = static_cast<std::uint64_t>(step);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                             TrainingImages(spec_, data_.scale, seen_, rows, step, share.first));
-    RETORT_ASSIGN_OR_RETURN(const double loss,
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             learner_.Teach({images, targets, share.first, batch.size(0)}, RateAt(spec_, step, steps()),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));
     if (ShouldRecordLoss(spec_, step, step, steps()))
@@ -65,7 +66,9 @@ class PlainTeacher final : public Method {
     return {};
   }
 
-  Result<Outcome> Finish() override { return EvaluateOutcome(learner_.network(), data_.test, "teacher/"); }
+  Result<Outcome> Finish() override {
+    return EvaluateOutcome(learner_.network(), data_.test, "teacher/", &evaluating_);
+  }
 
  private:
   const TrialSpec& spec_;
@@ -74,6 +77,7 @@ class PlainTeacher final : public Method {
   std::int64_t batch_, per_epoch_;
   Collective& gang_;
   Learner learner_;
+  GraphRegion evaluating_;
   std::int64_t epoch_ = -1;  // of order_
   at::Tensor order_;
 };

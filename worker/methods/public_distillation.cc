@@ -124,7 +124,7 @@ Result<std::unique_ptr<Method>> MakePublicDistillation(const MethodInputs& input
   RETORT_RETURN_IF_ERROR(CheckSpec(inputs));
   RETORT_RETURN_IF_ERROR(RequireApart(data));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
-                          LoadTeacher(*inputs.teacher, data, inputs.gang));
+                          LoadTeacher(*inputs.teacher, data, inputs.gang, inputs.graphs));
   if (teacher->members() > 1) return UsageError("An ensemble's sound answers are votes: set queries to their number.");
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::Mechanism> mechanism,
                           release::MakeMechanism(spec, data.classes, 1, release::MakeNoiseKey(spec), inputs.noise));

@@ -37,7 +37,7 @@ PublicTraining::PublicTraining(const MethodInputs& inputs, std::unique_ptr<Netwo
     : spec_(inputs.spec),
       data_(inputs.data),
       gang_(inputs.gang),
-      learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec)),
+      learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
       targets_(at::zeros({data_.public_split.size(), data_.classes}, at::device(data_.device).dtype(at::kFloat))) {}
 
 void PublicTraining::Register(TrainState& state) {
@@ -127,9 +127,10 @@ Status PublicTraining::Fit(std::int64_t step, std::int64_t within, std::int64_t 
                           TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
   const double rate = spec_.optimization.lr * HoldThenLinear(within, spec_.labels.label_steps,
                                                              spec_.optimization.lr_hold, spec_.optimization.lr_end);
-  RETORT_ASSIGN_OR_RETURN(const double loss, learner_.Teach({images, targets_.index_select(0, index), share.first,
-                                                             spec_.distill.student_batch},
-                                                            rate, RngStream(spec_.seed, Purpose::dropout, at_step)));
+  RETORT_ASSIGN_OR_RETURN(
+      const at::Tensor loss,
+      learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.distill.student_batch}, rate,
+                     RngStream(spec_.seed, Purpose::dropout, at_step)));
   if (ShouldRecordLoss(spec_, step, within, spec_.labels.label_steps))
     RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.student_loss", gang_, series));
   return {};

@@ -132,16 +132,16 @@ class ResponseDistillation final : public StudentMethod {
     const at::Tensor labels = released.to(at::kFloat) / static_cast<double>(members);
     const at::Tensor targets = UsesLikelihood() ? AnnotateResponses(released, query.candidates, members) : labels;
     const double decay = HoldThenLinear(stage, spec_.steps, spec_.optimization.lr_hold, spec_.optimization.lr_end);
-    std::vector<double> losses = {0, 0};
-    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStage(stage, queried, targets, spec_.optimization.lr * decay));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor student,
+                            TeachStage(stage, queried, targets, spec_.optimization.lr * decay));
     const GeneratorTarget aim{.y = Own(labels, ComputeRowShare(spec_.batch, gang_)), .released = {}};
-    RETORT_ASSIGN_OR_RETURN(losses[1], source_->Improve(stage, images, spec_.batch, learner_.network(), aim,
-                                                        source_->RatesAt(decay), Discriminator()));
-    RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor generator,
+                            source_->Improve(stage, images, spec_.batch, learner_.network(), aim,
+                                             source_->RatesAt(decay), Discriminator()));
     transfer_.Push(queried, targets);
     gallery_.Offer(stage, queried, labels);
-    series.emplace_back("train.student_loss", losses[0]);
-    series.emplace_back("train.generator_loss", losses[1]);
+    RETORT_RETURN_IF_ERROR(
+        RecordLosses({{"train.student_loss", student}, {"train.generator_loss", generator}}, gang_, series));
     series.emplace_back("train.candidates", query.candidates.sum(1).to(at::kDouble).mean().item<double>());
     RecordPublicAccuracy(stage, series);
     return {};
@@ -173,7 +173,7 @@ class ResponseDistillation final : public StudentMethod {
   [[nodiscard]] bool UsesLikelihood() const { return spec_.labels.response_loss == ResponseLoss::likelihood; }
 
   // This stage's rows, and those of earlier stages that the transfer set keeps.
-  Result<double> TeachStage(std::int64_t stage, const at::Tensor& images, const at::Tensor& targets, double rate) {
+  Result<at::Tensor> TeachStage(std::int64_t stage, const at::Tensor& images, const at::Tensor& targets, double rate) {
     const StudentBatches batches(spec_, stage, {images, targets}, transfer_.stored() > 0 ? &transfer_ : nullptr);
     const auto weigh = [epsilon0 = spec_.release.epsilon0](const at::Tensor& log_p, const at::Tensor& annotation) {
       return ExpectedClasses(log_p, annotation, epsilon0);
@@ -196,7 +196,7 @@ Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inp
         "A student by randomised response queries images that are made: source must be \"generator\" or "
         "\"procedural\".");
   StudentParts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang, inputs.graphs));
   const release::ResponseSettings settings = release::ResponseSettingsFor(spec, data.classes, parts.teacher->members());
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::RandomizedResponse> mechanism,
                           release::RandomizedResponse::Create(settings, release::MakeNoiseKey(spec)));
@@ -204,7 +204,7 @@ Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inp
     RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   }
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
-  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, data, inputs.gang, inputs.graphs));
   return std::unique_ptr<Method>(
       std::make_unique<ResponseDistillation>(inputs, std::move(parts), std::move(mechanism)));
 }

@@ -112,7 +112,7 @@ class Rona final : public Method {
         schedule_(volume),
         auxiliary_(std::move(parts.auxiliary)),
         teacher_(std::move(parts.teacher)),
-        learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec)),
+        learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
         distilling_(learner_.network(), inputs.gang, MakeLearnerSettings(inputs.spec).adam, spec_.precision),
         auxiliary_steps_(AuxiliarySteps()),
         selected_(at::zeros({std::max<std::int64_t>(volume.queries, volume.votes)}, at::kLong)) {
@@ -192,7 +192,7 @@ class Rona final : public Method {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                             TrainingImages(spec_, data_.scale, data_.public_split, rows, step, share.first));
     const at::Tensor targets = OneHotTargets(data_.public_split.labels.index_select(0, rows), data_.classes);
-    RETORT_ASSIGN_OR_RETURN(const double loss,
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             learner.Teach({images, targets, share.first, at.rows}, rate, DropoutStream(step)));
     if (at.first == 0 || ShouldRecordLoss(spec_, step, step, steps()))
       RETORT_RETURN_IF_ERROR(

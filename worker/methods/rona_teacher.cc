@@ -306,7 +306,7 @@ Status RonaTeacher::Ask(const QueryBatch&) {
 Result<std::unique_ptr<RonaTeacher>> MakeRonaTeacher(const MethodInputs& inputs, AuxiliaryTeacher* auxiliary) {
   const TrialSpec& spec = inputs.spec;
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
-                          LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
+                          LoadTeacher(*inputs.teacher, inputs.data, inputs.gang, inputs.graphs));
   if (spec.reading == Reading::sound && teacher->members() > 1) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<release::NoisyVotes> mechanism,

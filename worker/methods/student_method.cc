@@ -3,13 +3,14 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
+#include "worker/tensors/loss_sum.h"
 #include "worker/tensors/tensor_codec.h"
 #include "worker/training/evaluation.h"
 
@@ -30,33 +31,36 @@ StudentBatches::StudentBatches(const TrialSpec& spec, std::int64_t step, Batch f
       replay_(spec.seed, Purpose::replay, static_cast<std::uint64_t>(step)),
       dropout_(spec.seed, Purpose::dropout, static_cast<std::uint64_t>(step)) {}
 
-StudentBatches::Batch StudentBatches::Rows(std::int64_t i) const {
+StudentBatches::Places StudentBatches::Draw() const {
+  const std::int64_t steps = spec_.distill.student_steps, rows_of_batch = fresh_.first.size(0);
   const auto wanted = static_cast<double>(spec_.distill.student_batch);
   const std::int64_t replayed =
       earlier_ != nullptr ? static_cast<std::int64_t>(wanted * spec_.distill.replay_fraction) : 0;
-  const at::Tensor rows = FreshRows(i, spec_.distill.student_batch - replayed);
-  Batch batch{fresh_.first.index_select(0, rows), fresh_.second.index_select(0, rows)};
-  if (replayed > 0) {
-    const RngStream stream = replay_.Lane(static_cast<std::uint64_t>(i));
-    const auto [kept, y] =
-        spec_.distill.balance ? earlier_->SampleEvenly(replayed, stream) : earlier_->Sample(replayed, stream);
-    batch = {at::cat({batch.first, recall_ ? recall_(kept) : kept}), at::cat({batch.second, y})};
+  const std::int64_t count = spec_.distill.student_batch - replayed;
+  Places places{at::empty({steps, count}, at::kLong), {}};
+  auto* place = places.fresh.mutable_data_ptr<std::int64_t>();
+  std::vector<std::int64_t> permutation;
+  for (std::int64_t k = 0; k < steps * count; ++k) {
+    if (k % rows_of_batch == 0)
+      permutation = Permutation(rows_of_batch, order_.Lane(static_cast<std::uint64_t>(k / rows_of_batch)));
+    place[k] = permutation[static_cast<std::size_t>(k % rows_of_batch)];
   }
-  return batch;
+  if (replayed == 0) return places;
+  places.kept = at::empty({steps, replayed}, at::kLong);
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const RngStream stream = replay_.Lane(static_cast<std::uint64_t>(i));
+    places.kept[i].copy_(spec_.distill.balance ? earlier_->DrawEvenly(replayed, stream)
+                                               : earlier_->Draw(replayed, stream));
+  }
+  return places;
 }
 
-at::Tensor StudentBatches::FreshRows(std::int64_t i, std::int64_t count) const {
-  const std::int64_t rows_of_batch = fresh_.first.size(0);
-  std::vector<std::int64_t> rows, permutation;
-  std::int64_t pass = -1;
-  for (std::int64_t k = i * count; k < (i + 1) * count; ++k) {
-    if (k / rows_of_batch != pass) {
-      pass = k / rows_of_batch;
-      permutation = Permutation(rows_of_batch, order_.Lane(static_cast<std::uint64_t>(pass)));
-    }
-    rows.push_back(permutation[static_cast<std::size_t>(k % rows_of_batch)]);
-  }
-  return at::tensor(rows, at::device(fresh_.first.device()).dtype(at::kLong));
+StudentBatches::Batch StudentBatches::Take(const Batch& fresh, const at::Tensor& places, const at::Tensor& kept) const {
+  const at::Tensor here = places.to(fresh.first.device());
+  Batch batch{fresh.first.index_select(0, here), fresh.second.index_select(0, here)};
+  if (!kept.defined()) return batch;
+  const auto [stored, y] = earlier_->Take(kept);
+  return {at::cat({batch.first, recall_ ? recall_(stored) : stored}), at::cat({batch.second, y})};
 }
 
 SampleGallery::SampleGallery(std::int64_t rows, std::vector<std::int64_t> image_shape, std::int64_t classes,
@@ -116,9 +120,11 @@ StudentMethod::StudentMethod(const MethodInputs& inputs, StudentParts parts, std
       critic_(std::move(parts.critic)),
       shards_disjoint_(inputs.teacher != nullptr && AreShardsDisjoint(*inputs.teacher, inputs.data)),
       members_independent_(inputs.teacher != nullptr && AreMembersIndependent(*inputs.teacher)),
-      learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec)),
-      gallery_(sample_rows, {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes,
-               data_.device) {}
+      learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
+      gallery_(sample_rows, {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device),
+      teaching_(inputs.graphs, "student"),
+      asking_(inputs.graphs, "student logits"),
+      evaluating_(inputs.graphs, "evaluation") {}
 
 std::vector<std::string> StudentMethod::SelectStudentFacts(bool detached_target, bool student_drives_generator) const {
   return SelectFacts({{privacy::kFactDetachedTarget, detached_target},
@@ -128,33 +134,50 @@ std::vector<std::string> StudentMethod::SelectStudentFacts(bool detached_target,
 }
 
 Status StudentMethod::PretrainGenerator(std::int64_t step, Series& series) {
-  RETORT_ASSIGN_OR_RETURN(const double loss, source_->Pretrain(step, spec_.batch, *critic_, spec_.generator.lr));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor loss, source_->Pretrain(step, spec_.batch, *critic_, spec_.generator.lr));
   return RecordLoss(loss, "train.generator_loss", gang_, series);
 }
 
-at::Tensor StudentMethod::StudentLogits(const at::Tensor& images) const {
+at::Tensor StudentMethod::StudentLogits(const at::Tensor& images) {
   const at::NoGradGuard no_grad;
-  return learner_.network().Forward(images).logits;
+  const auto ask = [&](const Tensors& in) -> Result<Tensors> {
+    return Tensors{learner_.network().Forward(in[0]).logits};
+  };
+  return asking_.Run({images}, ask).value()[0];
 }
 
-Result<double> StudentMethod::TeachStudent(const StudentBatches& batches, double learning_rate, double temperature,
-                                           const Expectation& expect) {
-  double loss = 0;
-  for (std::int64_t i = 0; i < spec_.distill.student_steps; ++i) {
-    const auto [x, y] = batches.Rows(i);
-    RETORT_ASSIGN_OR_RETURN(
-        loss, learner_.Teach(OwnMinibatch(x, y, gang_), learning_rate, batches.Dropout(i), temperature, expect));
-  }
-  return loss;
+Result<at::Tensor> StudentMethod::TeachStudent(const StudentBatches& batches, double learning_rate, double temperature,
+                                               const Expectation& expect) {
+  if (!batches.TakesFromDevice()) teaching_.Decline("the images of the batches are read by the host");
+  const StudentBatches::Places places = batches.Draw();
+  std::vector<at::Tensor> masks;
+  for (std::int64_t i = 0; i < spec_.distill.student_steps; ++i)
+    masks.push_back(learner_.MakeNumbers(learning_rate, batches.Dropout(i)).masks);
+  const bool masked = !masks.empty() && masks[0].defined();
+  const auto teach = [&](const Tensors& in) -> Result<Tensors> {
+    at::Tensor loss = LossSum().Total();
+    for (std::int64_t i = 0; i < spec_.distill.student_steps; ++i) {
+      const auto [x, y] = batches.Take({in[0], in[1]}, in[2][i], in[3].defined() ? in[3][i] : in[3]);
+      RETORT_ASSIGN_OR_RETURN(
+          loss, learner_.Step(OwnMinibatch(x, y, gang_), {in[4], masked ? in[5][i] : in[5]}, temperature, expect));
+    }
+    return Tensors{loss};
+  };
+  const auto& [images, targets] = batches.fresh();
+  RETORT_ASSIGN_OR_RETURN(const Tensors out,
+                          teaching_.Run({images, targets, places.fresh, places.kept, MakeRate(learning_rate),
+                                         masked ? at::stack(masks) : at::Tensor()},
+                                        teach, {temperature}));
+  return out[0];
 }
 
-void StudentMethod::RecordPublicAccuracy(std::int64_t step, Series& series) const {
+void StudentMethod::RecordPublicAccuracy(std::int64_t step, Series& series) {
   if (gang_.rank().value == 0 && (step + 1) % kEvaluateEvery == 0 && data_.public_split.size() > 0)
-    series.emplace_back("public.accuracy", Evaluate(learner_.network(), data_.public_split).accuracy);
+    series.emplace_back("public.accuracy", Evaluate(learner_.network(), data_.public_split, &evaluating_).accuracy);
 }
 
-Outcome StudentMethod::EvaluateStudent() const {
-  Outcome out = EvaluateOutcome(learner_.network(), data_.test, "student/");
+Outcome StudentMethod::EvaluateStudent() {
+  Outcome out = EvaluateOutcome(learner_.network(), data_.test, "student/", &evaluating_);
   if (source_ != nullptr)
     for (auto& blob : source_->Blobs("generator/")) out.parameters.push_back(std::move(blob));
   return out;

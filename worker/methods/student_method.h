@@ -38,12 +38,21 @@ class StudentBatches {
   // takes them as they are. `spec` and `earlier` outlive it.
   StudentBatches(const TrialSpec& spec, std::int64_t step, Batch fresh, const TransferSet* earlier, Recall recall = {});
 
-  // spec.distill.student_batch rows for student step i, replay_fraction of them from `earlier`.
-  [[nodiscard]] Batch Rows(std::int64_t i) const;
+  // Where the rows of all student steps lie: i64 [steps, rows] on the CPU.
+  struct Places {
+    at::Tensor fresh;  // in the newest batch
+    at::Tensor kept;   // in the transfer set; undefined: nothing is replayed
+  };
+  // Draws spec.distill.student_batch rows for each student step, replay_fraction of them from `earlier`.
+  [[nodiscard]] Places Draw() const;
+  // Returns the rows at these places, i64 [rows] each, of `fresh` and of `earlier`.
+  [[nodiscard]] Batch Take(const Batch& fresh, const at::Tensor& places, const at::Tensor& kept) const;
+  [[nodiscard]] const Batch& fresh() const { return fresh_; }
+  // Whether Take needs nothing but tensors of the device.
+  [[nodiscard]] bool TakesFromDevice() const { return !recall_; }
   [[nodiscard]] RngStream Dropout(std::int64_t i) const { return dropout_.Lane(static_cast<std::uint64_t>(i)); }
 
  private:
-  [[nodiscard]] at::Tensor FreshRows(std::int64_t i, std::int64_t count) const;
   const TrialSpec& spec_;
   Batch fresh_;
   const TransferSet* earlier_;
@@ -100,14 +109,15 @@ class StudentMethod : public Method {
   // A step of the generator against the fixed teacher: nothing is asked, and the student learns nothing.
   [[nodiscard]] Status PretrainGenerator(std::int64_t step, Series& series);
   // Without a graph.
-  [[nodiscard]] at::Tensor StudentLogits(const at::Tensor& images) const;
-  // spec.distill.student_steps steps of the student on `batches`. Returns this member's part of the last step's loss.
-  [[nodiscard]] Result<double> TeachStudent(const StudentBatches& batches, double learning_rate, double temperature,
-                                            const Expectation& expect = {});
+  [[nodiscard]] at::Tensor StudentLogits(const at::Tensor& images);
+  // spec.distill.student_steps steps of the student on `batches`, recorded as one. Returns this member's part of the
+  // last step's loss, f64 [].
+  [[nodiscard]] Result<at::Tensor> TeachStudent(const StudentBatches& batches, double learning_rate, double temperature,
+                                                const Expectation& expect = {});
   // Every 20 steps, on gang rank 0, where there are public examples.
-  void RecordPublicAccuracy(std::int64_t step, Series& series) const;
+  void RecordPublicAccuracy(std::int64_t step, Series& series);
   // Evaluation, metrics, and the parameters of student and generator.
-  [[nodiscard]] Outcome EvaluateStudent() const;
+  [[nodiscard]] Outcome EvaluateStudent();
 
   const TrialSpec& spec_;
   const Dataset& data_;
@@ -119,6 +129,7 @@ class StudentMethod : public Method {
   bool shards_disjoint_, members_independent_;
   Learner learner_;
   SampleGallery gallery_;
+  GraphRegion teaching_, asking_, evaluating_;
 };
 
 }  // namespace retort::worker

@@ -322,20 +322,19 @@ class VoteGeneration final : public StudentMethod {
     const double decay = HoldThenLinear(step, steps(), spec_.optimization.lr_hold, spec_.optimization.lr_end);
     const auto at_step = static_cast<std::uint64_t>(step);
     const RngStream replay(spec_.seed, Purpose::replay, at_step), dropout(spec_.seed, Purpose::dropout, at_step);
-    std::vector<double> losses = {0, 0};
+    at::Tensor student = LossSum().Total();
     for (std::int64_t i = 0; i < spec_.distill.student_steps; ++i) {
       const auto lane = static_cast<std::uint64_t>(i);
-      const auto [x, y] = spec_.distill.balance ? transfer_.SampleEvenly(spec_.distill.student_batch, replay.Lane(lane))
-                                                : transfer_.Sample(spec_.distill.student_batch, replay.Lane(lane));
+      const at::Tensor rows = spec_.distill.balance
+                                  ? transfer_.DrawEvenly(spec_.distill.student_batch, replay.Lane(lane))
+                                  : transfer_.Draw(spec_.distill.student_batch, replay.Lane(lane));
+      const auto [x, y] = transfer_.Take(rows);
       RETORT_ASSIGN_OR_RETURN(
-          losses[0], learner_.Teach(OwnMinibatch(x, y, gang_), spec_.optimization.lr * decay, dropout.Lane(lane)));
+          student, learner_.Teach(OwnMinibatch(x, y, gang_), spec_.optimization.lr * decay, dropout.Lane(lane)));
     }
-    RETORT_ASSIGN_OR_RETURN(losses[1],
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor generator,
                             source_->Improve(step, images, batch, learner_.network(), {}, source_->RatesAt(decay)));
-    RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
-    series.emplace_back("train.student_loss", losses[0]);
-    series.emplace_back("train.generator_loss", losses[1]);
-    return {};
+    return RecordLosses({{"train.student_loss", student}, {"train.generator_loss", generator}}, gang_, series);
   }
 
   Result<Outcome> Finish() override {
@@ -402,12 +401,12 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   if ((spec.queries + spec.steps - 1) / spec.steps > spec.batch)
     return UsageError("Votes on generated images need batch times steps of at least queries.");
   StudentParts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang, inputs.graphs));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::NoisyVotes> mechanism,
       release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
-  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang, inputs.graphs));
   return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts), std::move(mechanism)));
 }
 
@@ -424,9 +423,10 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
                          .tape = inputs.tape,
                          .gang = inputs.gang,
                          .noise = inputs.noise,
-                         .env = inputs.env};
+                         .env = inputs.env,
+                         .graphs = inputs.graphs};
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
-                          LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
+                          LoadTeacher(*inputs.teacher, inputs.data, inputs.gang, inputs.graphs));
   std::unique_ptr<release::NoisyVotes> mechanism;
   std::unique_ptr<release::ConfidentVotes> confident;
   std::unique_ptr<release::ConsensusTest> test;

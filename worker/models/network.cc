@@ -8,6 +8,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/channel_shuffle.h>
 #include <ATen/ops/conv2d.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/layer_norm.h>
@@ -18,7 +19,6 @@
 #include <ATen/ops/relu6.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/tanh.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -44,7 +44,7 @@ namespace {
 // How a forward pass goes: `dropout` null: no dropout; `training`: batch norms use the batch and move their
 // running statistics; `in_place`: layers may overwrite what LayerNode::in_place says.
 struct ForwardMode {
-  const RowStream* dropout = nullptr;
+  const DropoutMasks* dropout = nullptr;
   bool training = false;
   bool in_place = true;
 };
@@ -74,13 +74,14 @@ at::Tensor Tokens(const at::Tensor& patches, const at::Tensor& first, const at::
 }
 
 at::Tensor BroadcastPerChannel(const std::vector<double>& values, const at::Tensor& like) {
-  return at::tensor(values, at::kDouble).to(like.options()).view({1, -1, 1, 1});
+  std::vector<at::Tensor> each;
+  for (const double value : values) each.push_back(at::full({1}, value, like.options()));
+  return at::cat(each).view({1, -1, 1, 1});
 }
 
 at::Tensor Dropped(const Layer& layer, const LayerNode& node, at::Tensor x, const ForwardMode& mode) {
   if (mode.dropout == nullptr || layer.rate == 0) return x;
-  const RowStream rows(mode.dropout->stream.Lane(node.dropout), mode.dropout->places);
-  const at::Tensor mask = DropoutMask(x, layer.rate, rows);
+  const at::Tensor mask = mode.dropout->Draw(x, layer.rate, node.dropout);
   return node.in_place && mode.in_place ? x.mul_(mask) : x * mask;
 }
 
@@ -201,7 +202,7 @@ Network::Network(std::vector<Layer> layers, ImageShape input, const std::optiona
   buffers_ = std::make_unique<BufferArena>(plan_.norm_channels, plan_.constants, device);
 }
 
-at::Tensor Network::Run(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout,
+at::Tensor Network::Run(std::size_t last, const at::Tensor& images, const std::optional<DropoutMasks>& dropout,
                         bool training, LayerTrace* trace, at::Tensor* features) const {
   RETORT_CHECK(last < layers_.size() && plan_.nodes[last].runs);
   // What a trace keeps is not overwritten.
@@ -230,14 +231,14 @@ at::Tensor Network::Run(std::size_t last, const at::Tensor& images, const std::o
   return results[last];
 }
 
-NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<RowStream>& dropout,
+NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<DropoutMasks>& dropout,
                                LayerTrace* trace) const {
   NetworkOutput out;
   out.logits = Run(layers_.size() - 1, images, dropout, /*training=*/false, trace, &out.features);
   return out;
 }
 
-NetworkOutput Network::Train(const at::Tensor& images, const std::optional<RowStream>& dropout) {
+NetworkOutput Network::Train(const at::Tensor& images, const std::optional<DropoutMasks>& dropout) {
   CountBatch();
   NetworkOutput out;
   out.logits = Run(layers_.size() - 1, images, dropout, /*training=*/true, nullptr, &out.features);
@@ -248,7 +249,7 @@ at::Tensor Network::ForwardTo(std::size_t last, const at::Tensor& images) const 
   return Run(last, images, std::nullopt, /*training=*/false, nullptr, nullptr);
 }
 
-at::Tensor Network::TrainTo(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout) {
+at::Tensor Network::TrainTo(std::size_t last, const at::Tensor& images, const std::optional<DropoutMasks>& dropout) {
   CountBatchTo(last);
   return Run(last, images, dropout, /*training=*/true, nullptr, nullptr);
 }

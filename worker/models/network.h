@@ -41,15 +41,17 @@ class Network {
   // images: f32 [batch, channels, height, width], any dense layout. Batch norms use their running statistics.
   // `dropout`: the stream of this forward pass, and which rows of the whole batch these are; nothing =
   // evaluation. `trace`, when not null, is filled.
-  [[nodiscard]] NetworkOutput Forward(const at::Tensor& images, const std::optional<RowStream>& dropout = std::nullopt,
+  [[nodiscard]] NetworkOutput Forward(const at::Tensor& images,
+                                      const std::optional<DropoutMasks>& dropout = std::nullopt,
                                       LayerTrace* trace = nullptr) const;
   // The same for training: batch norms use the statistics of `images`, and their running ones move towards
   // them. A batch norm that sees one value a channel has no variance to go by and uses its running ones.
-  [[nodiscard]] NetworkOutput Train(const at::Tensor& images, const std::optional<RowStream>& dropout);
+  [[nodiscard]] NetworkOutput Train(const at::Tensor& images, const std::optional<DropoutMasks>& dropout);
   // Returns what layer `last` (a place in layers(), which runs) makes of the images, as Forward without dropout and as
   // Train; no layer behind it runs, or counts a batch.
   [[nodiscard]] at::Tensor ForwardTo(std::size_t last, const at::Tensor& images) const;
-  [[nodiscard]] at::Tensor TrainTo(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout);
+  [[nodiscard]] at::Tensor TrainTo(std::size_t last, const at::Tensor& images,
+                                   const std::optional<DropoutMasks>& dropout);
 
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
   [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
@@ -81,7 +83,7 @@ class Network {
  private:
   [[nodiscard]] at::Tensor EntryTensor(const StateEntry& entry) const;
   // `features`, when not null, receives what the last linear layer saw.
-  [[nodiscard]] at::Tensor Run(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout,
+  [[nodiscard]] at::Tensor Run(std::size_t last, const at::Tensor& images, const std::optional<DropoutMasks>& dropout,
                                bool training, LayerTrace* trace, at::Tensor* features) const;
   std::vector<Layer> layers_;
   ImageShape input_;

@@ -13,20 +13,44 @@
 
 namespace retort::worker {
 
+namespace {
+
+// CUDA's kernels read a rate of the device as f32, so that one of the CPU is rounded alike there.
+double ReadRate(const at::Tensor& rate, const at::Tensor& parameters) {
+  const double exact = rate.item<double>();
+  return parameters.is_cuda() ? static_cast<float>(exact) : exact;
+}
+
+at::Tensor AsKernelsRead(const at::Tensor& rate) { return rate.is_cuda() ? rate.to(at::kFloat) : rate; }
+
+}  // namespace
+
+at::Tensor MakeRate(double rate) { return at::full({}, rate, at::kDouble); }
+
 Adam::Adam(std::int64_t size, const AdamSettings& settings, at::Device device)
     : settings_(settings),
       moments_(at::zeros({2, size}, at::device(device).dtype(at::kFloat))),
-      count_(at::zeros({1}, at::kLong)) {}
+      count_(at::zeros({1}, at::device(device).dtype(at::kLong))) {}
 
-void Adam::Step(at::Tensor& parameters, const at::Tensor& gradient, double learning_rate) {
+void Adam::Step(at::Tensor& parameters, const at::Tensor& gradient, const at::Tensor& rate) {
   RETORT_CHECK(parameters.numel() == moments_.size(1) && gradient.numel() == moments_.size(1));
   RETORT_CHECK(parameters.is_contiguous() && gradient.is_contiguous());
   RETORT_CHECK(parameters.device() == moments_.device() && gradient.device() == moments_.device());
   const at::NoGradGuard no_grad;
-  const auto t = static_cast<double>(++*count_.mutable_data_ptr<std::int64_t>());
-  at::_fused_adamw_({parameters.view(-1)}, {gradient.view(-1)}, {moments_[0]}, {moments_[1]}, /*max_exp_avg_sqs=*/{},
-                    {at::full({}, t, moments_.options())}, learning_rate, settings_.beta1, settings_.beta2,
-                    settings_.weight_decay, settings_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+  const at::Tensor count = count_.add_(1).select(0, 0).to(at::kFloat);
+  const auto step = [&](const auto& by) {
+    at::_fused_adamw_({parameters.view(-1)}, {gradient.view(-1)}, {moments_[0]}, {moments_[1]}, /*max_exp_avg_sqs=*/{},
+                      {count}, by, settings_.beta1, settings_.beta2, settings_.weight_decay, settings_.epsilon,
+                      /*amsgrad=*/false, /*maximize=*/false);
+  };
+  if (rate.is_cpu())
+    step(ReadRate(rate, parameters));
+  else
+    step(AsKernelsRead(rate));
+}
+
+void Adam::Step(at::Tensor& parameters, const at::Tensor& gradient, double rate) {
+  Step(parameters, gradient, MakeRate(rate));
 }
 
 void Adam::Register(TrainState& state, const std::string& prefix) const {
@@ -43,16 +67,25 @@ Sgd::Sgd(std::int64_t size, const SgdSettings& settings, at::Device device)
     : settings_(settings), velocity_(at::zeros({size}, at::device(device).dtype(at::kFloat))) {}
 
 // The kernel takes no velocity where there is no momentum.
-void Sgd::Step(at::Tensor& parameters, const at::Tensor& gradient, double learning_rate) {
+void Sgd::Step(at::Tensor& parameters, const at::Tensor& gradient, const at::Tensor& rate) {
   RETORT_CHECK(parameters.numel() == velocity_.numel() && gradient.numel() == velocity_.numel());
   RETORT_CHECK(parameters.is_contiguous() && gradient.is_contiguous());
   RETORT_CHECK(parameters.device() == velocity_.device() && gradient.device() == velocity_.device());
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> velocities;
   if (settings_.momentum != 0) velocities.push_back(velocity_);
-  at::_fused_sgd_({parameters.view(-1)}, {gradient.view(-1)}, velocities, settings_.weight_decay, settings_.momentum,
-                  learning_rate,
-                  /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
+  const auto step = [&](const auto& by) {
+    at::_fused_sgd_({parameters.view(-1)}, {gradient.view(-1)}, velocities, settings_.weight_decay, settings_.momentum,
+                    by, /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
+  };
+  if (rate.is_cpu())
+    step(ReadRate(rate, parameters));
+  else
+    step(AsKernelsRead(rate));
+}
+
+void Sgd::Step(at::Tensor& parameters, const at::Tensor& gradient, double rate) {
+  Step(parameters, gradient, MakeRate(rate));
 }
 
 void Sgd::Register(TrainState& state, const std::string& prefix) const { state.Add(prefix + "velocity", velocity_); }

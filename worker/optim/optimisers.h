@@ -10,6 +10,9 @@
 
 namespace retort::worker {
 
+// A learning rate as the optimisers take it: f64 [], on the CPU.
+[[nodiscard]] at::Tensor MakeRate(double rate);
+
 struct AdamSettings {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;  // decoupled: parameters shrink by lr * weight_decay first
@@ -21,8 +24,10 @@ class Adam {
   // `size`: elements of the flat buffer, which lies on `device`.
   explicit Adam(std::int64_t size, const AdamSettings& settings = {}, at::Device device = at::kCPU);
   // Makes one step. parameters, gradient: f32 of `size` elements, contiguous, on the device. Bits do not depend on the
-  // thread count. Autograd does not see the change, so no graph may be kept over a step.
-  void Step(at::Tensor& parameters, const at::Tensor& gradient, double learning_rate);
+  // thread count. Autograd does not see the change, so no graph may be kept over a step. rate: f64 [], on the CPU, or
+  // on the device, which then reads it itself.
+  void Step(at::Tensor& parameters, const at::Tensor& gradient, const at::Tensor& rate);
+  void Step(at::Tensor& parameters, const at::Tensor& gradient, double rate);
   void Register(TrainState& state, const std::string& prefix) const;
   // Forgets the moments and the step count.
   void Reset();
@@ -30,7 +35,7 @@ class Adam {
  private:
   AdamSettings settings_;
   at::Tensor moments_;  // f32 [2, size]: mean, uncentred variance
-  at::Tensor count_;    // i64 [1], on the CPU: steps taken
+  at::Tensor count_;    // i64 [1], on the device: steps taken
 };
 
 struct SgdSettings {
@@ -44,8 +49,10 @@ class Sgd {
  public:
   // `size`: elements of the flat buffer, which lies on `device`.
   Sgd(std::int64_t size, const SgdSettings& settings, at::Device device = at::kCPU);
-  // Makes one step: v = momentum v + (g + decay p); p -= lr v. parameters, gradient: f32 [size], on the device.
-  void Step(at::Tensor& parameters, const at::Tensor& gradient, double learning_rate);
+  // Makes one step: v = momentum v + (g + decay p); p -= rate v. parameters, gradient: f32 [size], on the device. rate:
+  // as for Adam.
+  void Step(at::Tensor& parameters, const at::Tensor& gradient, const at::Tensor& rate);
+  void Step(at::Tensor& parameters, const at::Tensor& gradient, double rate);
   void Register(TrainState& state, const std::string& prefix) const;
   // Forgets the velocity.
   void Reset();

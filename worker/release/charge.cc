@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "worker/tensors/step_graphs.h"
+
 namespace retort::worker::release {
 
 Status Charge::Covers(const privacy::PrivacyEvent& event) const {
@@ -43,6 +45,7 @@ Status ChargeBook::Open(const privacy::PrivacyEvent& event, std::int64_t count) 
 
 Result<Charge> ChargeBook::Take(const privacy::PrivacyEvent& event, std::int64_t count) {
   RETORT_CHECK(count >= 0);
+  if (IsInsideRegion()) return Refused("A release stands in a step that is repeated without being paid for again.");
   if (count == 0) return Charge(event, 0);
   auto block = std::find_if(open_.begin(), open_.end(), [&](const Block& b) { return b.event.SameMechanism(event); });
   if (block != open_.end() && block->size - block->used < count) {

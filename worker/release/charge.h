@@ -52,7 +52,8 @@ class ChargeBook {
   // more than what remains of `planned_draws` over the book's life (at least the take itself).
   ChargeBook(LedgerClient* port, std::int64_t releases_per_block, std::int64_t planned_draws);
 
-  // Pays for `count` > 0 draws of `event` (whose own count is ignored). Errors: those of Reserve and Settle.
+  // Pays for `count` > 0 draws of `event` (whose own count is ignored). Errors: those of Reserve and Settle; refused,
+  // inside of a GraphRegion, whose body may be replayed without being called.
   [[nodiscard]] Result<Charge> Take(const privacy::PrivacyEvent& event, std::int64_t count);
   // Settles all open blocks: at the trial's end, and before a stop.
   [[nodiscard]] Status SettleAll();

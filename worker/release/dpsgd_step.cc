@@ -28,9 +28,16 @@ ClippedSum::ClippedSum(std::int64_t coordinates, const Lattice& lattice, std::ve
   RETORT_CHECK(std::accumulate(layers_.begin(), layers_.end(), std::int64_t{0}) == coordinates);
 }
 
+void ClippedSum::MoveTo(const at::Tensor& gradients) {
+  if (sum_.device() == gradients.device()) return;
+  RETORT_CHECK(examples_ == 0);
+  sum_ = at::zeros(sum_.sizes(), gradients.options().dtype(at::kDouble));
+}
+
 void ClippedSum::Add(const at::Tensor& gradients) {
   RETORT_CHECK(gradients.dim() == 2 && gradients.size(1) == sum_.size(0));
   const at::NoGradGuard no_grad;
+  MoveTo(gradients);
   Lattice part = lattice_;
   part.longest = std::floor(lattice_.longest / std::sqrt(static_cast<double>(layers_.size())));
   std::vector<at::Tensor> factors;
@@ -53,13 +60,15 @@ void ClippedSum::Add(const at::Tensor& gradients) {
 void ClippedSum::AddOuter(const at::Tensor& left, const at::Tensor& right) {
   RETORT_CHECK(left.dim() == 2 && right.dim() == 2 && left.size(0) == right.size(0) && layers_.size() == 1 &&
                left.size(1) * right.size(1) == sum_.size(0));
+  const at::NoGradGuard no_grad;
+  MoveTo(left);
   AddRoundedOuter(left, right, lattice_, sum_);
   examples_ += left.size(0);
 }
 
 Status ClippedSum::Reduce(Collective& gang) {
   if (gang.size() == 1) return {};
-  at::Tensor total = at::cat({sum_, at::full({1}, static_cast<double>(examples_), at::kDouble)});
+  at::Tensor total = at::cat({sum_, at::full({1}, static_cast<double>(examples_), sum_.options())});
   RETORT_RETURN_IF_ERROR(gang.AllReduceSum(total));
   sum_ = total.narrow(0, 0, sum_.size(0)).contiguous();
   examples_ = total[-1].item<std::int64_t>();
@@ -129,7 +138,7 @@ Result<at::Tensor> DpSgdStep::Release(ClippedSum&& sum, std::int64_t step, Charg
   at::Tensor noise = at::empty({settings_.coordinates}, at::kDouble);
   noise::FillLatticeNormal(key_, {static_cast<std::uint64_t>(step), noise::Purpose::dpsgd}, 0, lattice_.scale,
                            std::span(noise.data_ptr<double>(), static_cast<std::size_t>(noise.numel())));
-  return lattice_.ToFloat(noise.add_(clipped.sum_));
+  return lattice_.ToFloat(noise.add_(clipped.sum_.cpu()));
 }
 
 }  // namespace retort::worker::release

@@ -38,6 +38,8 @@ class ClippedSum {
  private:
   friend class DpSgdStep;
   ClippedSum(std::int64_t coordinates, const Lattice& lattice, std::vector<std::int64_t> layers);
+  // Sums lie where the gradients do, so that nothing waits for them.
+  void MoveTo(const at::Tensor& gradients);
   at::Tensor sum_;  // f64 [coordinates], in steps
   Lattice lattice_;
   std::vector<std::int64_t> layers_;

@@ -204,7 +204,7 @@ at::Tensor RoundedRows(const at::Tensor& rows, const at::Tensor& factors) {
 void AddRounded(const at::Tensor& rows, const at::Tensor& factors, at::Tensor& sum) {
   const at::NoGradGuard no_grad;
   if (!rows.is_cpu()) {
-    sum += RoundedRows(rows, factors).sum(0).cpu();
+    sum += RoundedRows(rows, factors).sum(0).to(sum.device());
     return;
   }
   const at::Tensor packed = Packed(rows);
@@ -226,7 +226,7 @@ void AddRounded(const at::Tensor& rows, const at::Tensor& factors, at::Tensor& s
 void AddRoundedOuter(const at::Tensor& left, const at::Tensor& right, const Lattice& lattice, at::Tensor& sum) {
   const at::NoGradGuard no_grad;
   if (!left.is_cpu()) {
-    sum += OuterElsewhere(left, right, lattice).flatten().cpu();
+    sum += OuterElsewhere(left, right, lattice).flatten().to(sum.device());
     return;
   }
   const at::Tensor l = Packed(left), r = Packed(right);

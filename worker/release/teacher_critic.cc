@@ -5,14 +5,15 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/one_hot.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <utility>
 #include <vector>
 
 #include "experiments/methods/methods.h"
 #include "worker/tensors/autograd.h"
+#include "worker/tensors/loss_sum.h"
 
 namespace retort::worker::release {
 namespace {
@@ -32,7 +33,9 @@ at::Tensor Along(const at::Tensor& channels, const at::Tensor& reaching) {
 }
 
 // x / |x|, or zeros where there is no direction.
-at::Tensor Direction(const at::Tensor& x, double norm) { return norm > 0 ? x / norm : at::zeros_like(x); }
+at::Tensor Direction(const at::Tensor& x, const at::Tensor& norm) {
+  return at::where(norm > 0, x / norm, at::zeros({}, x.options()));
+}
 
 // Sums and sums of squares of every norm's channels over the whole batch: f64, one behind the other.
 Result<at::Tensor> NormSums(const std::vector<TeacherInternals::Norm>& norms, Collective& gang) {
@@ -49,14 +52,14 @@ Result<at::Tensor> NormSums(const std::vector<TeacherInternals::Norm>& norms, Co
 
 // The seed at what reaches one norm, of |m - mean| + |v - variance|: d m / d x = 1 / N, d v / d x = 2 (x - m) / N.
 at::Tensor NormSeed(const TeacherInternals::Norm& norm, const at::Tensor& sum, const at::Tensor& squares,
-                    std::int64_t rows, double& loss) {
+                    std::int64_t rows, LossSum& loss) {
   const at::Tensor x = norm.reaching.detach();
   double count = static_cast<double>(rows);
   for (std::int64_t d = 2; d < x.dim(); ++d) count *= static_cast<double>(x.size(d));
   const at::Tensor mean = sum / count, variance = squares / count - mean.square();
   const at::Tensor mean_off = mean - norm.mean.to(at::kDouble), variance_off = variance - norm.variance.to(at::kDouble);
-  const double mean_norm = mean_off.norm().item<double>(), variance_norm = variance_off.norm().item<double>();
-  loss += mean_norm + variance_norm;
+  const at::Tensor mean_norm = mean_off.norm(), variance_norm = variance_off.norm();
+  loss.Add(mean_norm + variance_norm, 1);
   const at::Tensor by_mean = Along(Direction(mean_off, mean_norm) / count, x),
                    by_variance = Along(Direction(variance_off, variance_norm) * (2 / count), x);
   return by_mean + by_variance * (x - Along(mean, x));
@@ -64,7 +67,7 @@ at::Tensor NormSeed(const TeacherInternals::Norm& norm, const at::Tensor& sum, c
 
 struct NormTerm {
   std::vector<at::Tensor> seeds;  // one a norm
-  double loss = 0;                // of the whole batch
+  LossSum loss;                   // of the whole batch
 };
 
 Result<NormTerm> NormStatistics(const std::vector<TeacherInternals::Norm>& norms, std::int64_t rows, Collective& gang) {
@@ -83,7 +86,7 @@ Result<NormTerm> NormStatistics(const std::vector<TeacherInternals::Norm>& norms
 
 struct Disagreement {
   at::Tensor teacher, student;  // d loss / d logits
-  double loss = 0;              // this member's part
+  at::Tensor loss;              // this member's part
 };
 
 // Mean over `rows` of KL(t || s), rows of one first class left out: d KL / d s-logits = s - t, and by the teacher's
@@ -94,8 +97,7 @@ Disagreement Disagree(const at::Tensor& teacher, const at::Tensor& student, std:
   const at::Tensor divergence = (t * (log_t - log_s)).sum(1, true);
   const at::Tensor weight =
       (teacher.argmax(1, true) != student.argmax(1, true)).to(log_t.scalar_type()) / static_cast<double>(rows);
-  return {t * (log_t - log_s - divergence) * weight, (log_s.exp() - t) * weight,
-          (divergence * weight).sum().item<double>()};
+  return {t * (log_t - log_s - divergence) * weight, (log_s.exp() - t) * weight, (divergence * weight).sum()};
 }
 
 }  // namespace
@@ -143,7 +145,8 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
                     {given ? 0 : weights_.one_hot, weights_.information_entropy, weights_.activation_norm}, form_, rows,
                     gang));
   CriticGradient judged;
-  judged.loss = seeds.loss;
+  LossSum loss;
+  loss.Add(seeds.loss, 1);
   std::vector<at::Tensor> outputs = {inside.logits}, gradients = {seeds.logits};
   if (shown && inside.features.requires_grad()) {
     outputs.push_back(inside.features);
@@ -151,7 +154,7 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
   }
   if (weights_.bn_statistics != 0) {
     RETORT_ASSIGN_OR_RETURN(NormTerm term, NormStatistics(inside.norms, rows, gang));
-    if (gang.rank().value == 0) judged.loss += weights_.bn_statistics * term.loss;
+    if (gang.rank().value == 0) loss.Add(term.loss.Total(), weights_.bn_statistics);
     for (std::size_t i = 0; i < inside.norms.size(); ++i) {
       outputs.push_back(inside.norms[i].reaching);
       gradients.push_back(term.seeds[i] * weights_.bn_statistics);
@@ -160,13 +163,14 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
   if (weights_.adversarial != 0 && task.student != nullptr) {
     const at::Tensor said = task.student->Forward(leaf).logits;
     const Disagreement apart = Disagree(inside.logits.detach(), said.detach(), rows);
-    judged.loss -= weights_.adversarial * apart.loss;
+    loss.Add(apart.loss, -weights_.adversarial);
     for (const auto& [output, seed] : {std::pair(inside.logits, apart.teacher), std::pair(said, apart.student)}) {
       outputs.push_back(output);
       gradients.push_back(seed * -weights_.adversarial);
     }
   }
   judged.images = VectorJacobian(outputs, gradients, {leaf})[0];
+  judged.loss = loss.Total();
   return judged;
 }
 

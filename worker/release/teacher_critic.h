@@ -30,7 +30,7 @@ struct CriticTask {
 
 struct CriticGradient {
   at::Tensor images;  // d loss / d images, as the images: f32 [own rows, C, H, W]
-  double loss = 0;    // this member's part; the parts sum to the loss
+  at::Tensor loss;    // f64 []: this member's part; the parts sum to the loss
 };
 
 class TeacherCritic {

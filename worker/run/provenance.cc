@@ -23,7 +23,8 @@ const char* FindPrecision(const TrialSpec& spec, const std::string& device) {
 }  // namespace
 
 std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
-                           const std::string& trained_on, const Series& timings) {
+                           const std::string& trained_on, const Series& timings,
+                           const std::vector<RegionUse>& regions) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   nlohmann::json json = {{"build", build},
@@ -35,6 +36,11 @@ std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, cons
                          {"threads", spec.threads},
                          {"precision", FindPrecision(spec, device)}};
   for (const auto& [name, value] : timings) json["timings"][name] = value;
+  for (const RegionUse& use : regions) {
+    nlohmann::json& region = json["graphs"][use.name];
+    region = {{"eager", use.eager}, {"recorded", use.recorded}, {"replayed", use.replayed}};
+    if (!use.declined.empty()) region["declined"] = use.declined;
+  }
   return DumpJson(json);
 }
 

@@ -147,6 +147,7 @@ std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& en
   MoveTo(device->device, inputs.data);
   inputs.noise = device->noise;
   inputs.meter = device->meter;
+  if (inputs.spec.execution.graphs == GraphMode::automatic) inputs.graphs = device->graphs;
   return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile(start, inputs);
 }
 

@@ -22,6 +22,7 @@ struct TrialInputs {
   bool splits_share = false;                 // a picture of the private split is in another split of `data`, too
   noise::NoiseKernels* noise = nullptr;      // that device's; null: the CPU's
   std::shared_ptr<const DeviceMeter> meter;  // that device's, or null
+  GraphDevice* graphs = nullptr;             // that device's, where the trial asks for it; else null
   std::optional<TeacherArtifact> teacher;
   std::vector<privacy::Claim> teacher_claims;  // as the ledger has it; without a bound where that is not known
   std::string teacher_digest;                  // over its parameters; empty without a teacher

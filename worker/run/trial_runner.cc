@@ -151,9 +151,13 @@ class TrialRun {
   // The agent waits longer for the first step, in a gang for the slowest member, since frozen layers are fitted first.
   MaybeFailure BuildMethod() {
     if (MaybeFailure failure = Tell(std::string(cluster::kPreparingPhase))) return failure;
+    // A gang waits on the host for each of its collectives.
+    if (inputs_.graphs != nullptr && gang_->size() == 1)
+      graphs_ = std::make_unique<StepGraphs>(*inputs_.graphs, inputs_.data.device);
     tape_ = std::make_unique<ReleaseReplay>(store_.get(), *gang_, inputs_.data.device);
-    Result<std::unique_ptr<Method>> method = MakeMethod(
-        {spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_, inputs_.noise, &env_});
+    Result<std::unique_ptr<Method>> method =
+        MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_, inputs_.noise,
+                    &env_, graphs_.get()});
     if (!method.ok()) return ToFailure(method.status(), FailureKind::data);
     method_ = std::move(method).value();
     method_->Register(state_);
@@ -363,7 +367,8 @@ class TrialRun {
     file.trial = order_.attempt.trial.Hex();
     file.sweep = order_.start.sweep;
     file.spec_json = order_.start.spec;
-    file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, trained_on_, Timings());
+    file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, trained_on_, Timings(),
+                                          graphs_ ? graphs_->Uses() : std::vector<RegionUse>());
     file.attempt = order_.attempt.number;
     file.teacher_digest = inputs_.teacher_digest;
     file.metrics = outcome_.metrics;
@@ -399,6 +404,7 @@ class TrialRun {
   std::unique_ptr<LedgerView> ledger_;
   std::unique_ptr<release::ChargeBook> book_;
   std::unique_ptr<ReleaseReplay> tape_;
+  std::unique_ptr<StepGraphs> graphs_;  // null: nothing is recorded
   std::unique_ptr<Method> method_;
   TrainState state_;
   std::string trained_on_ = TrainedOn({}, order_.start.device);

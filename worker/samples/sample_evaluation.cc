@@ -62,7 +62,7 @@ Result<cluster::SampleEvaluation> EvaluateSamples(
     const at::Tensor rows = batches.Of(step);
     const Minibatch batch{all.Batch(rows), OneHotTargets(all.labels.index_select(0, rows), frame.classes), 0,
                           rows.size(0)};
-    const Result<double> loss =
+    const Result<at::Tensor> loss =
         learner.Teach(batch, kRate, RngStream(seed, Purpose::dropout, static_cast<std::uint64_t>(step)));
     RETORT_RETURN_IF_ERROR(loss.status());
     progress(step + 1, steps);

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "experiments/base/status.h"
@@ -56,6 +57,9 @@ struct MaskKeys {
   float keep;
 };
 
+std::uint32_t ComputeThreshold(double p) { return static_cast<std::uint32_t>(std::llround(p * 0x1p32)); }
+float ComputeKeep(double p) { return static_cast<float>(1.0 / (1.0 - p)); }
+
 // mask[i] for i in [0, count): `keep` where a keyed 32-bit hash of first + i (Wang and Wellons' finaliser) is at or
 // above `threshold`, else 0. Cheap enough to vectorise; plenty for dropout.
 RETORT_VECTOR_CLONES void FillMask(float* mask, std::uint32_t first, std::uint32_t count, const MaskKeys& keys) {
@@ -68,19 +72,56 @@ RETORT_VECTOR_CLONES void FillMask(float* mask, std::uint32_t first, std::uint32
   }
 }
 
-// The same by operations of the device that `mask` lies on, in 64-bit numbers of which the low half counts.
-void FillMaskOnDevice(at::Tensor& mask, std::int64_t first, const MaskKeys& keys) {
+// The same by operations of the device that `mask` lies on, in 64-bit numbers of which the low half counts. first_key,
+// second_key: numbers, or tensors of one number on the device.
+template <typename Key>
+void FillMaskOnDevice(at::Tensor& mask, std::int64_t first, const Key& first_key, const Key& second_key, double p) {
   constexpr std::int64_t kLow = 0xffffffff;
   at::Tensor h = at::arange(first, first + mask.numel(), mask.options().dtype(at::kLong));
-  const auto mix = [&h](std::int64_t shift, std::uint32_t factor) {
-    h.bitwise_xor_(h.bitwise_right_shift(shift)).mul_(std::int64_t{factor}).bitwise_and_(kLow);
+  const auto mix = [&h](std::int64_t shift, const auto& factor) {
+    h.bitwise_xor_(h.bitwise_right_shift(shift)).mul_(factor).bitwise_and_(kLow);
   };
-  h.bitwise_xor_(std::int64_t{keys.first});
-  mix(16, kFirstFactor);
-  mix(15, kSecondFactor);
-  mix(15, keys.second);
-  const at::Tensor kept = h.ge(std::int64_t{keys.threshold}).to(at::kFloat).mul_(keys.keep);
+  h.bitwise_xor_(first_key);
+  mix(16, std::int64_t{kFirstFactor});
+  mix(15, std::int64_t{kSecondFactor});
+  mix(15, second_key);
+  const at::Tensor kept = h.ge(std::int64_t{ComputeThreshold(p)}).to(at::kFloat).mul_(ComputeKeep(p));
   mask.copy_(kept.as_strided(mask.sizes(), mask.strides()));
+}
+
+// What the keys of a stream are, as 64-bit numbers below 2^32.
+std::pair<std::int64_t, std::int64_t> KeysFrom(const RngStream& stream) {
+  return {static_cast<std::uint32_t>(stream.Word(0)), static_cast<std::uint32_t>(stream.Word(1)) | 1U};
+}
+
+at::Tensor EmptyMask(const at::Tensor& like) {
+  at::Tensor mask = at::empty_like(like, at::kFloat);
+  RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
+  return mask;
+}
+
+// Place of the first element of a mask whose first row stands at `row`.
+std::int64_t FindOffset(const at::Tensor& mask, std::int64_t row) {
+  const std::int64_t size = mask.size(0) > 0 ? mask.numel() / mask.size(0) : 0;
+  RETORT_CHECK(row * size + mask.numel() < (std::int64_t{1} << 32));
+  return row * size;
+}
+
+at::Tensor DrawMask(const at::Tensor& like, double p, std::int64_t row, std::pair<std::int64_t, std::int64_t> keys) {
+  RETORT_CHECK(p >= 0 && p < 1);
+  at::Tensor mask = EmptyMask(like);
+  const std::int64_t offset = FindOffset(mask, row);
+  if (!mask.is_cpu()) {
+    FillMaskOnDevice(mask, offset, keys.first, keys.second, p);
+    return mask.to(like.scalar_type());
+  }
+  const MaskKeys words{static_cast<std::uint32_t>(keys.first), static_cast<std::uint32_t>(keys.second),
+                       ComputeThreshold(p), ComputeKeep(p)};
+  float* data = mask.mutable_data_ptr<float>();
+  at::parallel_for(0, mask.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    FillMask(data + begin, static_cast<std::uint32_t>(offset + begin), static_cast<std::uint32_t>(end - begin), words);
+  });
+  return mask.to(like.scalar_type());
 }
 
 }  // namespace
@@ -118,23 +159,28 @@ at::Tensor TruncatedNormalTensor(at::IntArrayRef shape, double deviation, const 
 }
 
 at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
-  RETORT_CHECK(p >= 0 && p < 1 && rows.places.consecutive());
-  at::Tensor mask = at::empty_like(like, at::kFloat);
-  RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
-  const std::int64_t row = like.size(0) > 0 ? like.numel() / like.size(0) : 0, offset = rows.places.Of(0) * row;
-  RETORT_CHECK(offset + mask.numel() < (std::int64_t{1} << 32));
-  const MaskKeys keys{.first = static_cast<std::uint32_t>(rows.stream.Word(0)),
-                      .second = static_cast<std::uint32_t>(rows.stream.Word(1)) | 1U,
-                      .threshold = static_cast<std::uint32_t>(std::llround(p * 0x1p32)),
-                      .keep = static_cast<float>(1.0 / (1.0 - p))};
-  if (!mask.is_cpu()) {
-    FillMaskOnDevice(mask, offset, keys);
-    return mask.to(like.scalar_type());
+  RETORT_CHECK(rows.places.consecutive());
+  return DrawMask(like, p, rows.places.Of(0), KeysFrom(rows.stream));
+}
+
+at::Tensor DropoutMasks::Keys(const RngStream& stream, std::int64_t layers) {
+  at::Tensor keys = at::empty({layers, 2}, at::kLong);
+  auto* key = keys.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    std::tie(key[2 * layer], key[2 * layer + 1]) = KeysFrom(stream.Lane(static_cast<std::uint64_t>(layer)));
+  return keys;
+}
+
+at::Tensor DropoutMasks::Draw(const at::Tensor& like, double p, std::uint64_t layer) const {
+  if (rows_) return DropoutMask(like, p, RowStream(rows_->stream.Lane(layer), rows_->places));
+  const at::Tensor keys = keys_.select(0, static_cast<std::int64_t>(layer));
+  if (keys.is_cpu()) {
+    const auto* key = keys.const_data_ptr<std::int64_t>();
+    return DrawMask(like, p, first_, {key[0], key[1]});
   }
-  float* data = mask.mutable_data_ptr<float>();
-  at::parallel_for(0, mask.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    FillMask(data + begin, static_cast<std::uint32_t>(offset + begin), static_cast<std::uint32_t>(end - begin), keys);
-  });
+  RETORT_CHECK(p >= 0 && p < 1);
+  at::Tensor mask = EmptyMask(like);
+  FillMaskOnDevice(mask, FindOffset(mask, first_), keys.select(0, 0), keys.select(0, 1), p);
   return mask.to(like.scalar_type());
 }
 

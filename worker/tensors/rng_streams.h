@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -53,5 +54,24 @@ struct RowStream {
 // to 32 bits. The mask of a row depends on its place in the whole batch alone, below 2^32 elements, and has the same
 // bits on every device. `stream`: of consecutive places.
 [[nodiscard]] at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& stream);
+
+// The masks of the dropout layers of one forward pass.
+class DropoutMasks {
+ public:
+  // Layer l has lane l of the stream.
+  DropoutMasks(const RowStream& rows) : rows_(rows) {}  // NOLINT(google-explicit-constructor)
+  // The same masks by their keys, i64 [layers, 2], on the CPU or on the device of what they are for, which then reads
+  // them itself: a step that a device has recorded can be given other ones. `first`: place of the first row.
+  DropoutMasks(at::Tensor keys, std::int64_t first) : keys_(std::move(keys)), first_(first) {}
+  // Returns the keys of the first `layers` lanes of a stream, on the CPU.
+  [[nodiscard]] static at::Tensor Keys(const RngStream& stream, std::int64_t layers);
+  // That of layer `layer`, as DropoutMask.
+  [[nodiscard]] at::Tensor Draw(const at::Tensor& like, double p, std::uint64_t layer) const;
+
+ private:
+  std::optional<RowStream> rows_;  // or:
+  at::Tensor keys_;
+  std::int64_t first_ = 0;
+};
 
 }  // namespace retort::worker

@@ -51,13 +51,16 @@ storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels)
   return out;
 }
 
-storage::Evaluation Evaluate(const Network& network, const Examples& examples) {
+storage::Evaluation Evaluate(const Network& network, const Examples& examples, GraphRegion* region) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> logits;
   const std::int64_t at_once = std::min(kRows, MaxRowsPerPass(network.input()));
   for (std::int64_t i = 0; i < examples.size(); i += at_once) {
     const std::int64_t rows = std::min(at_once, examples.size() - i);
-    logits.push_back(network.Forward(examples.Range(i, rows)).logits);
+    const at::Tensor images = examples.Range(i, rows);
+    const auto forward = [&](const Tensors& in) -> Result<Tensors> { return Tensors{network.Forward(in[0]).logits}; };
+    logits.push_back(region != nullptr && region->Records() ? region->Run({images}, forward).value()[0].clone()
+                                                            : network.Forward(images).logits);
   }
   if (logits.empty()) logits.push_back(at::empty({0, network.classes()}, at::kFloat));
   return Evaluate(at::cat(logits), examples.labels);

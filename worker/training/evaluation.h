@@ -9,6 +9,7 @@
 #include "storage/results/attempt_file.h"
 #include "worker/data/dataset.h"
 #include "worker/models/network.h"
+#include "worker/tensors/step_graphs.h"
 
 namespace retort::worker {
 
@@ -17,8 +18,10 @@ namespace retort::worker {
 [[nodiscard]] std::int64_t MaxRowsPerPass(const ImageShape& shape);
 
 // Evaluation mode, in fixed batches. top5 counts a row whose class is among the five largest logits (all of
-// them where there are fewer classes). No examples: n = 0 and accuracy 0.
-[[nodiscard]] storage::Evaluation Evaluate(const Network& network, const Examples& examples);
+// them where there are fewer classes). No examples: n = 0 and accuracy 0. `region`: of the network alone, where its
+// passes are recorded; null: nowhere.
+[[nodiscard]] storage::Evaluation Evaluate(const Network& network, const Examples& examples,
+                                           GraphRegion* region = nullptr);
 // Confusion from logits f32 [n, classes] and labels i64 [n]. Of equal logits the first is the larger one, so that tied
 // votes count alike on every device; a logit that is no number is not among the largest.
 [[nodiscard]] storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels);

@@ -4,12 +4,14 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/one_hot.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "worker/gang/summed_gradient.h"
 #include "worker/models/training_scopes.h"
 #include "worker/optim/schedule.h"
 #include "worker/tensors/autograd.h"
+#include "worker/tensors/loss_sum.h"
 
 namespace retort::worker {
 
@@ -26,10 +28,16 @@ std::variant<Adam, Sgd> MakeOptimiser(const ParameterArena& parameters, const Le
   return Adam(flat.numel(), settings.adam, flat.device());
 }
 
+std::int64_t CountDropouts(const Network& network) {
+  const std::vector<Layer>& layers = network.layers();
+  return std::count_if(layers.begin(), layers.end(), [](const Layer& l) { return l.kind == LayerKind::dropout; });
+}
+
 }  // namespace
 
-LearnerSettings MakeLearnerSettings(const TrialSpec& spec) {
+LearnerSettings MakeLearnerSettings(const TrialSpec& spec, StepGraphs* graphs) {
   LearnerSettings settings;
+  settings.graphs = graphs;
   settings.optimizer = spec.optimization.optimizer;
   settings.adam.weight_decay = spec.optimization.weight_decay;
   settings.sgd = {spec.optimization.momentum, spec.optimization.weight_decay};
@@ -41,56 +49,88 @@ Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const Learn
     : network_(std::move(network)),
       gang_(gang),
       precision_(settings.precision),
-      optimiser_(MakeOptimiser(network_->parameters(), settings)) {}
+      optimiser_(MakeOptimiser(network_->parameters(), settings)),
+      dropouts_(CountDropouts(*network_)),
+      teaching_(settings.graphs, "teach"),
+      differentiating_(settings.graphs, "differentiate") {}
 
-Learner::Pass Learner::Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+Learner::Pass Learner::Forward(const Minibatch& batch, const at::Tensor& masks, double temperature,
                                const Expectation& expect) {
   Pass pass;
-  if (batch.images.size(0) == 0) return pass;
-  std::optional<RowStream> masks;
-  if (dropout) masks.emplace(*dropout, batch.first);
-  const at::Tensor logits = TrainingLogits(batch.images, masks);
-  const auto rows = static_cast<double>(batch.rows);
-  const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
-  const at::Tensor targets = expect ? expect(log_p, batch.targets) : batch.targets;
-  pass.loss = -(targets * log_p).sum().item<double>() * temperature * temperature / rows;
-  pass.outputs.push_back(logits);
-  pass.seeds.push_back(log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows));
+  LossSum loss;
+  if (batch.images.size(0) > 0) {
+    std::optional<DropoutMasks> drawn;
+    if (masks.defined()) drawn.emplace(masks, batch.first);
+    const at::Tensor logits = TrainingLogits(batch.images, drawn);
+    const auto rows = static_cast<double>(batch.rows);
+    const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
+    const at::Tensor targets = expect ? expect(log_p, batch.targets) : batch.targets;
+    loss.Add(-(targets * log_p).sum(), temperature, temperature, rows);
+    pass.outputs.push_back(logits);
+    pass.seeds.push_back(log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows));
+  }
+  pass.loss = loss.Total();
   return pass;
 }
 
-void Learner::Descend(double learning_rate) {
+void Learner::Descend(const at::Tensor& rate) {
   ParameterArena& parameters = network_->parameters();
-  std::visit([&](auto& optimiser) { optimiser.Step(parameters.flat(), parameters.gradient(), learning_rate); },
-             optimiser_);
+  std::visit([&](auto& optimiser) { optimiser.Step(parameters.flat(), parameters.gradient(), rate); }, optimiser_);
 }
 
-Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
-                              double temperature, const Expectation& expect) {
-  const Pass pass = Forward(batch, dropout, temperature, expect);
+StepNumbers Learner::MakeNumbers(double learning_rate, const std::optional<RngStream>& dropout) const {
+  StepNumbers numbers{MakeRate(learning_rate), {}};
+  if (dropout && dropouts_ > 0) numbers.masks = DropoutMasks::Keys(*dropout, dropouts_);
+  return numbers;
+}
+
+Result<at::Tensor> Learner::Step(const Minibatch& batch, const StepNumbers& numbers, double temperature,
+                                 const Expectation& expect) {
+  const Pass pass = Forward(batch, numbers.masks, temperature, expect);
   RETORT_RETURN_IF_ERROR(SumGradients(pass.outputs, pass.seeds, network_->parameters(), gang_));
   if (batch.images.size(0) == 0) network_->CountBatch();
   RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
-  Descend(learning_rate);
+  Descend(numbers.rate);
   return pass.loss;
 }
 
-double Learner::Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature) {
+Result<at::Tensor> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
+                                  double temperature, const Expectation& expect) {
+  const StepNumbers numbers = MakeNumbers(learning_rate, dropout);
+  const auto step = [&](const Tensors& in) -> Result<Tensors> {
+    RETORT_ASSIGN_OR_RETURN(at::Tensor loss,
+                            Step({in[0], in[1], batch.first, batch.rows}, {in[2], in[3]}, temperature, expect));
+    return Tensors{std::move(loss)};
+  };
+  RETORT_ASSIGN_OR_RETURN(
+      Tensors out, teaching_.Run({batch.images, batch.targets, numbers.rate, numbers.masks}, step,
+                                 {temperature, static_cast<double>(batch.rows), static_cast<double>(batch.first)}));
+  return std::move(out[0]);
+}
+
+at::Tensor Learner::Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature) {
   ParameterArena& parameters = network_->parameters();
-  const Pass pass = Forward(batch, dropout, temperature, {});
-  if (pass.outputs.empty()) {
+  if (batch.images.size(0) == 0) {
     parameters.gradient().zero_();
     network_->CountBatch();
-  } else {
-    parameters.Gather(VectorJacobian(pass.outputs, pass.seeds, parameters.leaves()));
+    return LossSum().Total();
   }
-  return pass.loss;
+  const auto differentiate = [&](const Tensors& in) -> Result<Tensors> {
+    const Pass pass = Forward({in[0], in[1], batch.first, batch.rows}, in[2], temperature, {});
+    parameters.Gather(VectorJacobian(pass.outputs, pass.seeds, parameters.leaves()));
+    return Tensors{pass.loss};
+  };
+  const StepNumbers numbers = MakeNumbers(0, dropout);
+  return differentiating_
+      .Run({batch.images, batch.targets, numbers.masks}, differentiate,
+           {temperature, static_cast<double>(batch.rows), static_cast<double>(batch.first)})
+      .value()[0];
 }
 
 Status Learner::Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate) {
   if (gang_.size() > 1) RETORT_RETURN_IF_ERROR(gang_.AllReduceSum(network_->parameters().gradient()));
   RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(own_rows, rows, gang_));
-  Descend(learning_rate);
+  Descend(MakeRate(learning_rate));
   return {};
 }
 
@@ -106,7 +146,7 @@ double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps) {
   return spec.optimization.lr * HoldThenLinear(step, steps, spec.optimization.lr_hold, spec.optimization.lr_end);
 }
 
-at::Tensor Learner::TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks) {
+at::Tensor Learner::TrainingLogits(const at::Tensor& images, const std::optional<DropoutMasks>& masks) {
   const AutocastScope scope(precision_, images.device());
   return network_->Train(images, masks).logits.to(at::kFloat);
 }

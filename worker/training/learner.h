@@ -16,6 +16,8 @@
 #include "worker/gang/row_share.h"
 #include "worker/models/network.h"
 #include "worker/optim/optimisers.h"
+#include "worker/tensors/rng_streams.h"
+#include "worker/tensors/step_graphs.h"
 #include "worker/tensors/train_state.h"
 
 namespace retort::worker {
@@ -35,9 +37,16 @@ struct LearnerSettings {
   AdamSettings adam;
   SgdSettings sgd;
   Precision precision = Precision::float32;  // of the network's arithmetic; the optimiser's is float32
+  StepGraphs* graphs = nullptr;              // of the trial; null: steps are not recorded
 };
 // The settings that the trial's keys ask for.
-[[nodiscard]] LearnerSettings MakeLearnerSettings(const TrialSpec& spec);
+[[nodiscard]] LearnerSettings MakeLearnerSettings(const TrialSpec& spec, StepGraphs* graphs = nullptr);
+
+// What a step is given besides its batch, on the CPU, or on the network's device where that has recorded the step.
+struct StepNumbers {
+  at::Tensor rate;   // f64 []: learning rate
+  at::Tensor masks;  // DropoutMasks::Keys; undefined: no dropout
+};
 
 // Computes from the network's log_p and a batch's annotations, both f32 [rows, classes], the targets that it is trained
 // on.
@@ -52,16 +61,21 @@ class Learner {
 
   // One step of the optimiser on T^2 mean_i CE(softmax(z_i / T), y_i) over the whole batch: injects
   // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. y: the batch's targets, or what
-  // `expect` makes of them. Returns this member's part of the loss; the parts sum to it. Error: of the gang.
-  [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
-                                     const std::optional<RngStream>& dropout, double temperature = 1,
-                                     const Expectation& expect = {});
+  // `expect` makes of them. Returns this member's part of the loss, f64 [], until the next step; the parts sum to it,
+  // and reading one waits for the device. Error: of the gang.
+  [[nodiscard]] Result<at::Tensor> Teach(const Minibatch& batch, double learning_rate,
+                                         const std::optional<RngStream>& dropout, double temperature = 1,
+                                         const Expectation& expect = {});
+  // The same by numbers that are tensors already, as a part of a larger region.
+  [[nodiscard]] StepNumbers MakeNumbers(double learning_rate, const std::optional<RngStream>& dropout) const;
+  [[nodiscard]] Result<at::Tensor> Step(const Minibatch& batch, const StepNumbers& numbers, double temperature = 1,
+                                        const Expectation& expect = {});
 
   // Teach in two halves, for gangs whose members teach different networks. Differentiate puts this member's part
   // of the gradient into the arena, without communication in the gang; Apply sums gradients and running statistics over
   // the gang and steps. `own_rows`: those of the batch of `rows` that this member differentiated.
-  [[nodiscard]] double Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
-                                     double temperature = 1);
+  [[nodiscard]] at::Tensor Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
+                                         double temperature = 1);
   [[nodiscard]] Status Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate);
 
   [[nodiscard]] Network& network() { return *network_; }
@@ -75,17 +89,19 @@ class Learner {
   // What a batch is differentiated through; empty without rows.
   struct Pass {
     std::vector<at::Tensor> outputs, seeds;
-    double loss = 0;
+    at::Tensor loss;
   };
-  [[nodiscard]] Pass Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+  [[nodiscard]] Pass Forward(const Minibatch& batch, const at::Tensor& masks, double temperature,
                              const Expectation& expect);
-  void Descend(double learning_rate);
+  void Descend(const at::Tensor& rate);
   // f32, part of the graph to the parameters.
-  [[nodiscard]] at::Tensor TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks);
+  [[nodiscard]] at::Tensor TrainingLogits(const at::Tensor& images, const std::optional<DropoutMasks>& masks);
   std::unique_ptr<Network> network_;
   Collective& gang_;
   Precision precision_;
   std::variant<Adam, Sgd> optimiser_;
+  std::int64_t dropouts_;  // layers of the network
+  GraphRegion teaching_, differentiating_;
 };
 
 // The learning rate at step `step` of `steps`, as the trial's keys schedule it.

@@ -77,9 +77,9 @@ at::Tensor ChoosePrivateRows(const TrialSpec& spec, std::int64_t examples, std::
   return at::tensor(std::vector<std::int64_t>(first, first + spec.batch), at::kLong);
 }
 
-Result<double> TeachRows(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
-                         const SupervisedStep& at, const RowTargets& targets, Learner& learner, Collective& gang,
-                         const Expectation& expect) {
+Result<at::Tensor> TeachRows(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
+                             const SupervisedStep& at, const RowTargets& targets, Learner& learner, Collective& gang,
+                             const Expectation& expect) {
   const RowShare share = ComputeRowShare(at.rows.size(0), gang);
   const at::Tensor rows = Own(at.rows, share);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor images, TrainingImages(spec, scale, examples, rows, at.step, share.first));

@@ -61,9 +61,9 @@ struct SupervisedStep {
 using RowTargets = std::function<at::Tensor(const at::Tensor& rows)>;
 
 // One step of `learner` on this member's share of the batch; `expect` as for Learner::Teach. Returns its part of the
-// loss. Errors: of decoding and of the gang.
-[[nodiscard]] Result<double> TeachRows(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
-                                       const SupervisedStep& at, const RowTargets& targets, Learner& learner,
-                                       Collective& gang, const Expectation& expect = {});
+// loss, as Learner::Teach. Errors: of decoding and of the gang.
+[[nodiscard]] Result<at::Tensor> TeachRows(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
+                                           const SupervisedStep& at, const RowTargets& targets, Learner& learner,
+                                           Collective& gang, const Expectation& expect = {});
 
 }  // namespace retort::worker

@@ -4,10 +4,12 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/atan2.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/round.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -23,10 +25,27 @@ namespace {
 constexpr double kMinSquare = 1e-12;
 constexpr std::int64_t kPixels = std::int64_t{1} << 14;  // worked on at a time
 
+std::int64_t CountWindows(std::int64_t pixels, const OrientationForm& form) {
+  return (pixels + 2 * form.padding - form.window) / form.stride + 1;
+}
+
+// As WindowWeights, without a copy from the host, which a recorded step may not make.
+at::Tensor WindowWeightsElsewhere(std::int64_t pixels, const OrientationForm& form, at::Device device) {
+  const auto whole = at::device(device).dtype(at::kDouble);
+  // Of each pixel in each window, from the window's first pixel on.
+  const at::Tensor place = (at::arange(pixels, whole) + static_cast<double>(form.padding)).unsqueeze(1) -
+                           at::arange(CountWindows(pixels, form), whole) * static_cast<double>(form.stride);
+  const at::Tensor inside = (place >= 0).logical_and_(place < static_cast<double>(form.window));
+  const at::Tensor half = at::full({}, static_cast<double>(form.window) / 2, whole);
+  const at::Tensor weight = 1 - (place - static_cast<double>(form.window - 1) / 2).abs() / half;
+  return at::where(inside, weight, 0.0).to(at::kFloat);
+}
+
 // f32 [pixels, windows]: what a pixel counts in each window.
 at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
-  const std::int64_t windows = (pixels + 2 * form.padding - form.window) / form.stride + 1;
-  const at::Tensor weights = at::zeros({pixels, windows}, at::kFloat);
+  if (!device.is_cpu()) return WindowWeightsElsewhere(pixels, form, device);
+  const std::int64_t windows = CountWindows(pixels, form);
+  at::Tensor weights = at::zeros({pixels, windows}, at::kFloat);
   auto* weight = weights.data_ptr<float>();
   const double middle = static_cast<double>(form.window - 1) / 2, half = static_cast<double>(form.window) / 2;
   for (std::int64_t k = 0; k < windows; ++k) {
@@ -36,7 +55,7 @@ at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::D
       weight[pixel * windows + k] = static_cast<float>(1 - std::abs(static_cast<double>(i) - middle) / half);
     }
   }
-  return weights.to(device);
+  return weights;
 }
 
 at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {

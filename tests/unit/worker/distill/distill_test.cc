@@ -47,7 +47,7 @@ TEST(GeneratorLoss, IsTheGradientOfItsObjective) {
         GeneratorLoss({o.logits, o.features}, o.targets, weights, form, o.logits.size(0), *solo).value();
     EXPECT_TRUE(at::allclose(got.logits, want[0], 1e-9, 1e-12));
     EXPECT_TRUE(at::allclose(got.features, want[1], 1e-9, 1e-12));
-    EXPECT_NEAR(got.loss, objective.item<double>(), 1e-9);
+    EXPECT_NEAR(got.loss.item<double>(), objective.item<double>(), 1e-9);
   }
 }
 
@@ -61,7 +61,7 @@ TEST(GeneratorLoss, ARowOfZeroFeaturesHasNoGradient) {
       GeneratorLoss({o.logits, o.features}, {}, {0, 0, 1}, GeneratorForm::printed_sums, 6, *solo).value();
   EXPECT_EQ(got.features[2].abs().max().item<double>(), 0);
   EXPECT_NEAR(got.features[0].norm().item<double>(), 1, 1e-12);
-  EXPECT_NEAR(got.loss, 5 * std::sqrt(7), 1e-12);
+  EXPECT_NEAR(got.loss.item<double>(), 5 * std::sqrt(7), 1e-12);
 }
 
 TEST(GeneratorLoss, LeavesOutTheTargetsThatAreNotThere) {
@@ -94,9 +94,10 @@ TEST(Learner, DescendsTheCrossEntropyToItsTargets) {
   const auto solo = MakeSoloCollective();
   Learner learner(std::move(network), *solo);
   const at::Tensor images = at::randn({32, 1, 4, 4}), targets = OneHotTargets(at::randint(3, {32}, at::kLong), 3, 0.1);
-  const double first = learner.Teach(OwnMinibatch(images, targets, *solo), 0.05, std::nullopt).value();
+  const double first = learner.Teach(OwnMinibatch(images, targets, *solo), 0.05, std::nullopt).value().item<double>();
   double last = first;
-  for (int i = 0; i < 50; ++i) last = learner.Teach(OwnMinibatch(images, targets, *solo), 0.05, std::nullopt).value();
+  for (int i = 0; i < 50; ++i)
+    last = learner.Teach(OwnMinibatch(images, targets, *solo), 0.05, std::nullopt).value().item<double>();
   EXPECT_LT(last, 0.7 * first);
 }
 
@@ -112,8 +113,8 @@ TEST(Learner, InjectsTheGradientOfTheSoftenedCrossEntropy) {
   const auto want = VectorJacobian({loss}, {at::ones({})}, leaves);
   const auto solo = MakeSoloCollective();
   Learner learner(std::move(network), *solo);
-  const double got = learner.Teach(OwnMinibatch(images, targets, *solo), 0, std::nullopt, kTemperature).value();
-  EXPECT_NEAR(got, loss.item<double>(), 1e-4);
+  const at::Tensor got = learner.Teach(OwnMinibatch(images, targets, *solo), 0, std::nullopt, kTemperature).value();
+  EXPECT_NEAR(got.item<double>(), loss.item<double>(), 1e-4);
   const at::Tensor flat = learner.network().parameters().gradient();
   EXPECT_TRUE(at::allclose(flat.narrow(0, 0, want[0].numel()), want[0].flatten(), 1e-4, 1e-6));
 }
@@ -124,7 +125,7 @@ TEST(TransferSet, KeepsTheNewestBatches) {
     set.Push(at::full({3, 1, 2, 2}, batch), at::full({3, 4}, batch));
   }
   EXPECT_EQ(set.stored(), 6);
-  const auto [images, targets] = set.Sample(200, RngStream(1, Purpose::replay));
+  const auto [images, targets] = set.Take(set.Draw(200, RngStream(1, Purpose::replay)));
   EXPECT_EQ(images.min().item<double>(), 2);
   EXPECT_EQ(images.max().item<double>(), 3);
   EXPECT_TRUE(images.select(3, 0).select(2, 0).select(1, 0).equal(targets.select(1, 0)));
@@ -148,7 +149,7 @@ TEST(TransferSet, StateIsWhatWasStored) {
   ASSERT_TRUE(b.Load(a.Save()).ok());
   EXPECT_EQ(to.stored(), 6);
   const RngStream stream(1, Purpose::replay);
-  EXPECT_TRUE(to.Sample(20, stream).first.equal(from.Sample(20, stream).first));
+  EXPECT_TRUE(to.Take(to.Draw(20, stream)).first.equal(from.Take(from.Draw(20, stream)).first));
 }
 
 TEST(VoteTargets, GapIsFoundUnderTheNoise) {

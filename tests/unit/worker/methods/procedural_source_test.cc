@@ -76,9 +76,9 @@ TEST(TransferSet, DrawsEvenlyAmongTheClassesThatWereReleased) {
   at::Tensor targets = at::zeros({100, 4});
   for (std::int64_t row = 0; row < 100; ++row) targets[row][row < 90 ? 0 : row < 98 ? 1 : 3] = 1;
   set.Push(images.narrow(0, 0, 50), targets.narrow(0, 0, 50));
-  EXPECT_EQ(set.SampleEvenly(30, RngStream(2)).second.sum(0).select(0, 0).item<float>(), 30);
+  EXPECT_EQ(set.Take(set.DrawEvenly(30, RngStream(2))).second.sum(0).select(0, 0).item<float>(), 30);
   set.Push(images.narrow(0, 50, 50), targets.narrow(0, 50, 50));
-  const auto [x, y] = set.SampleEvenly(3000, RngStream(3));
+  const auto [x, y] = set.Take(set.DrawEvenly(3000, RngStream(3)));
   const at::Tensor counts = y.sum(0);
   EXPECT_EQ(counts[2].item<float>(), 0);
   for (const std::int64_t label : {0, 1, 3}) EXPECT_NEAR(counts[label].item<float>(), 1000, 120) << label;

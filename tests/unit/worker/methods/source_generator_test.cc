@@ -79,7 +79,7 @@ TEST(GeneratorSource, LatentsDescendTheLossThatTheGeneratorDescends) {
                          {spec.generator.one_hot, spec.generator.information_entropy, spec.generator.activation_norm},
                          GeneratorForm::dafl, spec.batch, *solo)
         .value()
-        .loss;
+        .loss.item<double>();
   };
   std::vector<double> slopes;
   constexpr double kStep = 2e-3;
@@ -171,9 +171,9 @@ TEST(GeneratorSource, PretrainingLowersWhatTheCriticSays) {
   SteepTeacher teacher(1);
   const auto critic = release::TeacherCritic::FromSpec(spec, teacher, at::zeros({1, 1, 16, 16})).value();
   // A step at rate 0 measures and moves nothing.
-  const double first = source->Pretrain(0, spec.batch, critic, 0).value();
+  const double first = source->Pretrain(0, spec.batch, critic, 0).value().item<double>();
   for (std::int64_t n = 0; n < 100; ++n) ASSERT_TRUE(source->Pretrain(n, spec.batch, critic, 1e-2).ok());
-  EXPECT_LT(source->Pretrain(0, spec.batch, critic, 0).value(), first);
+  EXPECT_LT(source->Pretrain(0, spec.batch, critic, 0).value().item<double>(), first);
 }
 
 TEST(TeacherAsDiscriminator, LeavesTheAnswerAloneItsBound) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tests/unit/worker/release/release_fixture.h"
+#include "worker/tensors/step_graphs.h"
 
 namespace retort::worker::release {
 namespace {
@@ -34,6 +35,23 @@ TEST(ChargeBook, ReservesABlockOnceAndSpendsIt) {
   ASSERT_TRUE(book.SettleAll().ok());
   EXPECT_EQ(port.entries[2].used, 10);
   EXPECT_EQ(book.drawn(), 50);
+}
+
+TEST(ChargeBook, NothingIsPaidForInAStepThatIsRepeated) {
+  MemoryPort port;
+  ChargeBook book(&port, 4, 1000);
+  GraphRegion region(nullptr, "tested");
+  const Status said = region
+                          .Run({},
+                               [&](const Tensors& in) -> Result<Tensors> {
+                                 RETORT_RETURN_IF_ERROR(book.Take(Event(), 10).status());
+                                 return in;
+                               })
+                          .status();
+  EXPECT_EQ(said.code(), StatusCode::refused);
+  EXPECT_TRUE(port.entries.empty());
+  EXPECT_EQ(book.drawn(), 0);
+  EXPECT_TRUE(book.Take(Event(), 10).ok());
 }
 
 TEST(ChargeBook, BlockIsCappedToWhatThePlanStillNeeds) {

@@ -114,7 +114,7 @@ const Term kTerms[] = {{{1, 0, 0, 0}, OneHot},
 
 TEST(TeacherCritic, EachTermIsWhatItsDefinitionSays) {
   for (const Term& term : kTerms)
-    EXPECT_NEAR(Judged(Images(), term.weights, GeneratorForm::dafl).loss, term.value(Images()), 1e-12);
+    EXPECT_NEAR(Judged(Images(), term.weights, GeneratorForm::dafl).loss.item<double>(), term.value(Images()), 1e-12);
 }
 
 TEST(TeacherCritic, EachTermsGradientIsTheFiniteDifference) {
@@ -139,19 +139,19 @@ TEST(TeacherCritic, TermsAddUpWithTheirWeights) {
   const double weights[] = {all.one_hot, all.information_entropy, all.activation_norm, all.bn_statistics};
   for (std::size_t i = 0; i < 4; ++i) {
     const CriticGradient one = Judged(Images(), kTerms[i].weights, GeneratorForm::dafl);
-    loss += weights[i] * one.loss;
+    loss += weights[i] * one.loss.item<double>();
     gradient += weights[i] * one.images;
   }
   const CriticGradient got = Judged(Images(), all, GeneratorForm::dafl);
-  EXPECT_NEAR(got.loss, loss, 1e-12);
+  EXPECT_NEAR(got.loss.item<double>(), loss, 1e-12);
   EXPECT_TRUE(at::allclose(got.images, gradient, 1e-9, 1e-12));
 }
 
 TEST(TeacherCritic, PrintedFormTakesTheEntropyByRowAndThePlainNorm) {
   const at::Tensor p = GlassTeacher::Answer(Images()).softmax(1);
-  EXPECT_NEAR(Judged(Images(), {0, 1, 0, 0}, GeneratorForm::printed).loss, (p * p.log()).sum(1).mean().item<double>(),
-              1e-12);
-  EXPECT_NEAR(Judged(Images(), {0, 0, 1, 0}, GeneratorForm::printed).loss,
+  EXPECT_NEAR(Judged(Images(), {0, 1, 0, 0}, GeneratorForm::printed).loss.item<double>(),
+              (p * p.log()).sum(1).mean().item<double>(), 1e-12);
+  EXPECT_NEAR(Judged(Images(), {0, 0, 1, 0}, GeneratorForm::printed).loss.item<double>(),
               GlassTeacher::Features(Images()).norm().item<double>(), 1e-12);
 }
 
@@ -173,7 +173,7 @@ TEST(TeacherCritic, AGangJudgesTheWholeBatchTogether) {
   }
   for (std::thread& member : members) member.join();
   EXPECT_TRUE(at::allclose(at::cat({parts[0].images, parts[1].images, parts[2].images}), whole.images, 1e-9, 1e-12));
-  EXPECT_NEAR(parts[0].loss + parts[1].loss + parts[2].loss, whole.loss, 1e-12);
+  EXPECT_NEAR((parts[0].loss + parts[1].loss + parts[2].loss).item<double>(), whole.loss.item<double>(), 1e-12);
 }
 
 TEST(TeacherCritic, AsksForNothingThatATeacherDoesNotShow) {
@@ -208,7 +208,7 @@ TEST(TeacherCritic, GivenClassesTakeThePlaceOfTheTeachersOwn) {
   double expected = 0;
   for (std::int64_t i = 0; i < kRows; ++i)
     expected -= 2 * log_p[i][labels[i].item<std::int64_t>()].item<double>() / kRows;
-  EXPECT_NEAR(critic.Judge(Images(), kRows, *solo, {labels}).value().loss, expected, 1e-6);
+  EXPECT_NEAR(critic.Judge(Images(), kRows, *solo, {labels}).value().loss.item<double>(), expected, 1e-6);
 }
 
 // images [rows, 1, 4, 4], float: linear, as its student.
@@ -243,14 +243,15 @@ TEST(TeacherCritic, AdversarialTermIsTheDivergenceOfMismatches) {
   ASSERT_GT(apart, 0);
   ASSERT_LT(apart, 8);
   const CriticGradient judged = critic.Judge(images, 8, *solo, {{}, student.get()}).value();
-  EXPECT_NEAR(judged.loss, expected, 1e-4);
+  EXPECT_NEAR(judged.loss.item<double>(), expected, 1e-4);
   for (const std::int64_t at : {0, 17, 40, 77, 126}) {
     at::Tensor up = images.clone(), down = images.clone();
     up.view({-1})[at] += 1e-2;
     down.view({-1})[at] -= 1e-2;
-    const double difference = (critic.Judge(up, 8, *solo, {{}, student.get()}).value().loss -
-                               critic.Judge(down, 8, *solo, {{}, student.get()}).value().loss) /
-                              2e-2;
+    const auto judge = [&](const at::Tensor& at_images) {
+      return critic.Judge(at_images, 8, *solo, {{}, student.get()}).value().loss.item<double>();
+    };
+    const double difference = (judge(up) - judge(down)) / 2e-2;
     EXPECT_NEAR(judged.images.reshape({-1})[at].item<double>(), difference, 2e-3) << at;
   }
 }

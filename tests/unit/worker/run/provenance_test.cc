@@ -23,6 +23,13 @@ TEST(Provenance, SaysWhatAResultWasMadeWith) {
   };
   EXPECT_EQ(find("cuda:0"), "tf32");
   EXPECT_EQ(find("cpu"), "float32");
+  EXPECT_FALSE(json.contains("graphs"));
+  const RegionUse replayed{.name = "teach", .eager = 2, .recorded = 1, .replayed = 7, .declined = ""},
+      declined{.name = "student", .eager = 9, .recorded = 0, .replayed = 0, .declined = "the host reads"};
+  const auto regions =
+      nlohmann::json::parse(ProvenanceJson("1", spec, "cuda:0", "cuda", {}, {replayed, declined}))["graphs"];
+  EXPECT_EQ(regions["teach"], (nlohmann::json{{"eager", 2}, {"recorded", 1}, {"replayed", 7}}));
+  EXPECT_EQ(regions["student"]["declined"], "the host reads");
   for (const char* key : {"torch", "cpu_capability", "host"}) EXPECT_FALSE(json[key].get<std::string>().empty()) << key;
 }
 
