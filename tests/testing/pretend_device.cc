@@ -8,6 +8,8 @@
 #include <ATen/ops/_local_scalar_dense_native.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceType.h>
@@ -551,6 +553,10 @@ at::Scalar OneNumber(const at::Tensor& tensor) {
 
 at::Tensor View(const at::Tensor& tensor, at::IntArrayRef sizes) { return at::native::view(tensor, sizes); }
 
+at::Tensor ViewAsReal(const at::Tensor& tensor) { return at::native::view_as_real(tensor); }
+
+at::Tensor ViewAsComplex(const at::Tensor& tensor) { return at::native::view_as_complex(tensor); }
+
 at::Tensor ViewAs(const at::Tensor& tensor, at::ScalarType type) { return at::native::view_dtype(tensor, type); }
 
 at::Tensor AsStrided(const at::Tensor& tensor, at::IntArrayRef sizes, at::IntArrayRef strides,
@@ -778,6 +784,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("_local_scalar_dense", &OneNumber);
   library.impl("view", &View);
   library.impl("view.dtype", &ViewAs);
+  library.impl("view_as_real", &ViewAsReal);
+  library.impl("view_as_complex", &ViewAsComplex);
   library.impl("as_strided", &AsStrided);
   library.impl("_reshape_alias", &ReshapeAlias);
   library.impl("sqrt.out", &SquareRoot);

@@ -132,7 +132,7 @@ Result<Tensors> GraphRegion::Run(const Tensors& inputs, const Body& body, const 
     }
   }
   const Inside inside(graphs_->inside_);
-  const Status replayed = shape.graph->Replay([&] { return body(shape.inputs).status(); });
+  const Status replayed = shape.graph->Replay([&] { return RunInPlace(shape, body); });
   TORCH_CHECK(replayed.ok(), replayed.message());
   ++use_->replayed;
   return shape.outputs;
@@ -175,20 +175,23 @@ void GraphRegion::Fill(Shape& shape, const Tensors& inputs) {
   if (offset > 0) graphs_->device_.Upload(shape.staged, shape.bytes);
 }
 
+Status GraphRegion::RunInPlace(Shape& shape, const Body& body) {
+  RETORT_ASSIGN_OR_RETURN(const Tensors outputs, body(shape.inputs));
+  const at::NoGradGuard no_grad;
+  RETORT_CHECK(outputs.size() == shape.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].defined() != shape.outputs[i].defined() ||
+        (outputs[i].defined() && outputs[i].sizes() != shape.outputs[i].sizes()))
+      return Refused("the shape of what it computes changes");
+    if (outputs[i].defined()) shape.outputs[i].copy_(outputs[i]);
+  }
+  return {};
+}
+
 Status GraphRegion::Record(Shape& shape, const Body& body) {
   const Inside inside(graphs_->inside_);
-  Result<std::unique_ptr<DeviceGraph>> graph = graphs_->device_.Record([&]() -> Status {
-    RETORT_ASSIGN_OR_RETURN(const Tensors outputs, body(shape.inputs));
-    const at::NoGradGuard no_grad;
-    RETORT_CHECK(outputs.size() == shape.outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].defined() != shape.outputs[i].defined() ||
-          (outputs[i].defined() && outputs[i].sizes() != shape.outputs[i].sizes()))
-        return Refused("the shape of what it computes changes");
-      if (outputs[i].defined()) shape.outputs[i].copy_(outputs[i]);
-    }
-    return {};
-  });
+  Result<std::unique_ptr<DeviceGraph>> graph =
+      graphs_->device_.Record([&]() -> Status { return RunInPlace(shape, body); });
   if (!graph.ok()) return graph.status();
   shape.graph = std::move(*graph);
   ++use_->recorded;

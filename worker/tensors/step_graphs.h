@@ -106,6 +106,8 @@ class GraphRegion {
   };
   [[nodiscard]] Shape& FindShape(const Tensors& inputs, const std::vector<double>& constants);
   [[nodiscard]] Result<Tensors> RunEagerly(const Tensors& inputs, const Body& body);
+  // From the shape's inputs to its outputs.
+  [[nodiscard]] static Status RunInPlace(Shape& shape, const Body& body);
   [[nodiscard]] Status Record(Shape& shape, const Body& body);
   void Fill(Shape& shape, const Tensors& inputs);
   StepGraphs* graphs_;

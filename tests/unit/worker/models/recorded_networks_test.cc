@@ -105,7 +105,8 @@ TEST_P(RecordedNetwork, TrainsWithTheBitsOfAStepAsItIs) {
   if (!want->network().buffers().empty()) {
     EXPECT_TRUE(at::equal(got->network().buffers().flat().cpu(), want->network().buffers().flat().cpu()));
   }
-  const RegionUse use = graphs.Uses().at(0);
+  const RegionUse use = graphs.Uses().at(1);
+  EXPECT_EQ(use.name, "teach");
   EXPECT_EQ(use.declined, "");
   EXPECT_EQ(use.replayed, 2);
 }
