@@ -47,7 +47,7 @@ TEST(Networks, LayoutOfTheInputDoesNotChangeTheAnswer) {
 TEST(Networks, DropoutIsAFunctionOfItsStream) {
   const auto network = Make("datalens", {1, 28, 28}, 10);
   const at::Tensor images = at::randn({2, 1, 28, 28});
-  const RngStream a(3, Purpose::dropout, 1), b(3, Purpose::dropout, 2);
+  const DropoutMasks a(RngStream(3, Purpose::dropout, 1)), b(RngStream(3, Purpose::dropout, 2));
   EXPECT_TRUE(network->Forward(images, a).logits.equal(network->Forward(images, a).logits));
   EXPECT_FALSE(network->Forward(images, a).logits.equal(network->Forward(images, b).logits));
   EXPECT_TRUE(network->Forward(images).logits.equal(network->Forward(images).logits));

@@ -344,7 +344,7 @@ TEST(Training, InPlaceOperationsKeepTheGradients) {
       const double scale = kept[i].abs().max().item<double>();
       ASSERT_LE((plain[i] - kept[i]).abs().max().item<double>(), 1e-3 * scale + 1e-9) << name << " " << i;
     }
-    const RngStream dropout(3, Purpose::dropout);
+    const DropoutMasks dropout(RngStream(3, Purpose::dropout));
     for (const at::Tensor& g : Gradients(*network, network->Train(images, dropout).logits.square().sum()))
       ASSERT_TRUE(g.isfinite().all().item<bool>()) << name;
   }

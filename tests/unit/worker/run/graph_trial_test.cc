@@ -181,7 +181,7 @@ TEST_P(GraphTrial, RecordedStepsKeepNoNumberOfTheHost) {
   ExpectSame(Run("pretend:0", "-checked"), Whole());
 }
 
-TEST_P(GraphTrial, RecordedStepsGoOnWithTheSameBitsAfterAnInterruption) {
+TEST_P(GraphTrial, RecordedStepsGoOnWithTheSameBitsAfterABreak) {
   for (const bool polite : {true, false}) {
     const std::string name = polite ? "-stopped" : "-crashed";
     const GraphRun first = Run("pretend:0", name, 1, polite ? 5 : 0, polite ? 0 : 1);
@@ -218,7 +218,7 @@ const TrialCase kVariants[] = {
      },
      ""},
     {"EvaluatedOften",
-     [](const TinyTrials& t) { return Varied(t.Student(Reading::working), [](auto& s) { s.steps = 100; }); }, "plain"},
+     [](const TinyTrials& t) { return Varied(t.Student(Reading::working), [](auto& s) { s.steps = 60; }); }, "plain"},
 };
 INSTANTIATE_TEST_SUITE_P(Variants, GraphTrial, ::testing::ValuesIn(kVariants),
                          [](const auto& test) { return test.param.name; });
