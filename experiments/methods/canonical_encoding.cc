@@ -118,9 +118,10 @@ class Extras {
   }
 
  private:
-  static constexpr std::array<std::string_view, 12> kNames = {
-      "data.classes", "data.digest", "data.mean",   "data.preprocessing", "data.reader",     "data.sensitive_classes",
-      "data.split",   "data.std",    "data.target", "data.version",       "method_revision", "parent"};
+  static constexpr std::array<std::string_view, 14> kNames = {
+      "data.classes", "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.sensitive_classes",
+      "data.split",   "data.std",    "data.target", "data.version",       "draw",        "method_revision",
+      "parent",       "score"};
 
   static void AppendUnlessEmpty(std::string& out, std::string_view name, const std::string& text) {
     if (!text.empty()) AppendEntry(out, name, text);
@@ -139,6 +140,8 @@ class Extras {
     if (name == "data.std" && spec_.data) return AppendUnlessEmpty(out, name, ScaleText(data, &PixelScale::std));
     if (name == "data.target") return AppendUnlessEmpty(out, name, data.target);
     if (name == "data.version") return AppendUnlessEmpty(out, name, data.version);
+    if (name == "draw") return AppendUnlessEmpty(out, name, spec_.draw);
+    if (name == "score") return AppendUnlessEmpty(out, name, spec_.score);
     if (name == "method_revision") return AppendEntry(out, name, static_cast<std::int64_t>(MethodRevision(spec_)));
     if (name == "parent" && spec_.parent) AppendEntry(out, name, spec_.parent->Hex());
   }

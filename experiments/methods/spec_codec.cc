@@ -215,6 +215,10 @@ TrialSpec DecodeObject(const Json& json) {
       spec.data = DecodeData(value);
     else if (name == "parent")
       spec.parent = DecodeId(value);
+    else if (name == "score")
+      value.get_to(spec.score);
+    else if (name == "draw")
+      value.get_to(spec.draw);
     else if (name == "id")
       spec.id = DecodeId(value);
     else if (name == "name")
@@ -327,7 +331,8 @@ class Scan {
 
   // Reads a member that has no row in the table; nothing for an unknown one.
   std::optional<bool> Special(std::string_view key) {
-    constexpr std::array<std::string_view, 7> kNames = {"role", "teacher", "data", "parent", "id", "name", "axes"};
+    constexpr std::array<std::string_view, 9> kNames = {"role", "teacher", "data",  "parent", "id",
+                                                        "name", "axes",    "score", "draw"};
     const auto found = std::find(kNames.begin(), kNames.end(), key);
     if (found == kNames.end()) return std::nullopt;
     if (!FindFirst(SpecKeys().size() + static_cast<std::size_t>(found - kNames.begin()))) return false;
@@ -337,6 +342,8 @@ class Scan {
     if (key == "parent") return Id([this](TrialId id) { spec_.parent = id; });
     if (key == "id") return Id([this](TrialId id) { spec_.id = id; });
     if (key == "name") return Into(spec_.name);
+    if (key == "score") return Into(spec_.score);
+    if (key == "draw") return Into(spec_.draw);
     return Axes();
   }
 
@@ -470,6 +477,8 @@ std::string EncodeTrialSpec(const TrialSpec& spec) {
     }
   }
   if (spec.parent) json.Key("parent").Text(spec.parent->Hex());
+  if (!spec.score.empty()) json.Key("score").Text(spec.score);
+  if (!spec.draw.empty()) json.Key("draw").Text(spec.draw);
   json.Key("id").Text(spec.id.Hex()).Key("name").Text(spec.name);
   WriteAxes(json, spec);
   return json.EndObject().Take();

@@ -288,6 +288,10 @@ struct TrialSpec {
   StopValues stop;
   ExecutionValues execution;
 
+  // Of a trial that was drawn by a private selection, or stands for one: the metric that it is chosen by, and which
+  // selection and draw it is. Empty for all others. Part of identity.
+  std::string score, draw;
+
   // derived, not keys
   TrialId id;
   std::string name;  // e.g. dpdfd-working-digits-s0 ; the id is appended when shown

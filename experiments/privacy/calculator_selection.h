@@ -9,10 +9,6 @@
 
 namespace retort::privacy {
 
-// What the claims of a selection assume: only the chosen candidate is seen, and neither K nor any other candidate. The
-// orchestrator sees to it.
-inline constexpr std::string_view kAssumeHiddenDraws = "unselected-hidden";
-
 // The distribution of K that `distribution`, draws, eta and gamma say. Error: usage, naming the flag.
 [[nodiscard]] Result<DrawLaw> ReadDrawLaw(const Question& question);
 

@@ -190,7 +190,8 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
 
 std::string ClaimWriter::FindMissing(const PrivacyEvent& event, const Relation& relation) const {
   std::string missing = FindMissingFact(event, relation);
-  if (!missing.empty() || !AugmentsPrivately(spec_)) return missing;
+  // Of a selection every candidate's own events are asked (relation.cc).
+  if (!missing.empty() || !AugmentsPrivately(spec_) || event.kind == MechanismKind::private_selection) return missing;
   const bool recorded =
       std::find(event.facts.begin(), event.facts.end(), kFactPerExampleAugmentation) != event.facts.end();
   return recorded ? "" : std::string(reason::kUnrecordedAugmentation);
@@ -403,6 +404,8 @@ void AddEvent(ParameterKey& key, const PrivacyEvent& event) {
   for (const std::string& name : event.assumptions) key.Add(name);
   key.Add(event.facts.size());
   for (const std::string& name : event.facts) key.Add(name);
+  key.Add(event.selection != nullptr);
+  if (event.selection != nullptr) key.Add(EncodeEvent(event));
 }
 
 void AddClaim(ParameterKey& key, const Claim& claim) {
@@ -449,9 +452,21 @@ std::vector<Claim> ComputeClaims(const ClaimContext& context, const std::vector<
   return ClaimWriter(context, Aggregate(events)).Write();
 }
 
+namespace {
+
+// What an unknown trial charged has no bound. A selection says all that its bound rests on, and has no trial before it
+// has ended, or where K was 0.
+std::vector<PrivacyEvent> VoidUnlessSelections(std::vector<PrivacyEvent> events) {
+  for (PrivacyEvent& event : events)
+    if (event.kind != MechanismKind::private_selection) event = VoidEvents({event}, reason::kNoSpec).front();
+  return events;
+}
+
+}  // namespace
+
 std::vector<PrivacyEvent> ComputeChargedEvents(const ClaimContext& context, const std::vector<PrivacyEvent>& events) {
   if (events.empty()) return {};
-  if (context.spec == nullptr) return VoidEvents(events, reason::kNoSpec);
+  if (context.spec == nullptr) return VoidUnlessSelections(events);
   const ClaimWriter writer(context, Aggregate(events));
   if (writer.Inherited(kExample) || writer.Inherited(kExampleAdded)) return {};
   std::vector<PrivacyEvent> charged = events;

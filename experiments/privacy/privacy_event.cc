@@ -12,9 +12,64 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::consensus_test);
+constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::private_selection);
 constexpr std::uint8_t kLastUnit = static_cast<std::uint8_t>(EventUnit::step);
 constexpr std::uint8_t kLastSource = static_cast<std::uint8_t>(NoiseSource::seeded);
+
+bool SameCandidate(const std::vector<PrivacyEvent>& a, const std::vector<PrivacyEvent>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const PrivacyEvent& one, const PrivacyEvent& other) {
+    return one.count == other.count && one.SameMechanism(other);
+  });
+}
+
+bool SameSelection(const PrivateSelection* a, const PrivateSelection* b) {
+  if (a == nullptr || b == nullptr || a == b) return a == b;
+  return a->law == b->law && std::equal(a->candidates.begin(), a->candidates.end(), b->candidates.begin(),
+                                        b->candidates.end(), SameCandidate);
+}
+
+std::string EncodeCandidate(const std::vector<PrivacyEvent>& events) {
+  std::string text;
+  for (const PrivacyEvent& event : events) text += (text.empty() ? "[" : ",") + EncodeEvent(event);
+  return text + "]";
+}
+
+void EncodeSelection(const PrivateSelection& selection, nlohmann::json& event) {
+  event["draws_family"] = static_cast<std::uint8_t>(selection.law.family);
+  event["draws_mean"] = NumberToJson(selection.law.mean);
+  event["draws_eta"] = NumberToJson(selection.law.eta);
+  event["draws_gamma"] = NumberToJson(selection.law.gamma);
+  std::vector<std::string> candidates;
+  for (const std::vector<PrivacyEvent>& events : selection.candidates) candidates.push_back(EncodeCandidate(events));
+  event["candidates"] = candidates;
+}
+
+Result<std::vector<PrivacyEvent>> DecodeCandidate(const std::string& text) {
+  const nlohmann::json list = TryParseJson(text);
+  if (!list.is_array() || list.empty()) return DamageError("privacy event: a candidate is no list of events");
+  std::vector<PrivacyEvent> events;
+  for (const nlohmann::json& one : list) {
+    RETORT_ASSIGN_OR_RETURN(PrivacyEvent event, DecodeEvent(DumpJson(one)));
+    if (event.kind == MechanismKind::private_selection)
+      return DamageError("privacy event: a candidate of a selection is a selection");
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+Result<std::shared_ptr<const PrivateSelection>> DecodeSelection(JsonFields& fields) {
+  auto selection = std::make_shared<PrivateSelection>();
+  selection->law.family = static_cast<DrawFamily>(
+      fields.Enumerator("draws_family", static_cast<std::uint8_t>(DrawFamily::negative_binomial)));
+  selection->law.mean = fields.Number("draws_mean");
+  selection->law.eta = fields.Number("draws_eta");
+  selection->law.gamma = fields.Number("draws_gamma");
+  for (const std::string& text : fields.Strings("candidates")) {
+    RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, DecodeCandidate(text));
+    selection->candidates.push_back(std::move(events));
+  }
+  return std::shared_ptr<const PrivateSelection>(std::move(selection));
+}
 
 }  // namespace
 
@@ -35,7 +90,8 @@ bool PrivacyEvent::SameMechanism(const PrivacyEvent& other) const {
          sampling_rate == other.sampling_rate && rows_per_batch == other.rows_per_batch &&
          noise_coordinates == other.noise_coordinates && release_coordinates == other.release_coordinates &&
          frobenius == other.frobenius && test == other.test && source == other.source && voids == other.voids &&
-         assumptions == other.assumptions && facts == other.facts;
+         assumptions == other.assumptions && facts == other.facts &&
+         SameSelection(selection.get(), other.selection.get());
 }
 
 std::vector<std::string> ListNeededFacts(MechanismKind kind) {
@@ -54,6 +110,7 @@ std::vector<std::string> ListNeededFacts(MechanismKind kind) {
       return {std::string(kFactNoBatchNorm)};
     case MechanismKind::label_response:
       return {std::string(kFactDisjointParts), std::string(kFactUnboundedNoise)};
+    case MechanismKind::private_selection:  // those of its candidates stand in their own events
     case MechanismKind::none:
     case MechanismKind::loss_noise:
       break;  // unbounded whatever else is known
@@ -84,6 +141,7 @@ std::string EncodeEvent(const PrivacyEvent& event) {
     json["test_vote_noise"] = NumberToJson(event.test.vote_noise);
     json["test_queries"] = event.test.queries;
   }
+  if (event.selection != nullptr) EncodeSelection(*event.selection, json);
   json["source"] = static_cast<std::uint8_t>(event.source);
   json["voids"] = event.voids;
   json["assumptions"] = event.assumptions;
@@ -111,6 +169,9 @@ Result<PrivacyEvent> DecodeEvent(const std::string& json) {
     event.test = {fields.Number("test_cost"),       fields.Number("test_order"),
                   fields.Number("test_smoothness"), fields.Number("test_threshold_noise"),
                   fields.Number("test_vote_noise"), fields.Integer("test_queries")};
+  if (event.kind == MechanismKind::private_selection) {
+    RETORT_ASSIGN_OR_RETURN(event.selection, DecodeSelection(fields));
+  }
   event.source = static_cast<NoiseSource>(fields.Enumerator("source", kLastSource));
   event.voids = fields.Strings("voids");
   event.assumptions = fields.Strings("assumptions");

@@ -26,6 +26,7 @@
 //   an ensemble's responses     member_response      row    k*B     0            0          B
 //   lp-2st, alibi               label_response       row    labels  0            0          labels
 //   dp-merf, dp-spectral        subsampled_gaussian  step   1       1            z          1
+//   a selecting sweep           private_selection    batch  1       0            0          1
 //
 // - Scales are those of the value the noise is added to, before any public division (row-averaged divides
 //   by B after the noise, Alg. 1 divides the noised sum): record sigma*C there, not sigma*C/B. `noise_std`
@@ -48,12 +49,15 @@
 //   `sensitivity` bounds the values as they are after rounding.
 // - consensus_test: `sensitivity` is the margin, in deviations of the noise, by which the tested cost is raised, and
 //   noise_std in smooth sensitivities of the cost. What it tested is in `test`, of this kind alone.
+// - private_selection: K candidates were drawn, and the best one alone is released; `selection` says what each would
+//   charge and how K was drawn. Their facts, voids and sources stand in their own events; `source` is that of K.
 // - source: where the draw came from: secure_lattice, seeded under noise = "seeded", none for kind none.
 // - voids: the kVoid... names of reasons.h that apply. assumptions: kAssume... names below that apply.
 // - facts: none; the trial's runner adds them when the event is reserved.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +65,7 @@
 #include "experiments/base/status.h"
 #include "experiments/privacy/accountants/exact_gdp.h"
 #include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/accountants/selection_draws.h"
 
 namespace retort::privacy {
 
@@ -71,6 +76,9 @@ inline constexpr std::string_view kAssumePoissonSampling = "poisson-sampling";
 inline constexpr std::string_view kAssumeDisjointShards = "disjoint-shards-by-index";
 // The server that adds up the members' answers, and alone draws the noise, sees them as they are.
 inline constexpr std::string_view kAssumeTrustedServer = "trusted-server";
+// Of a selection: only the chosen candidate is seen, and neither K nor any other candidate. The orchestrator sees to
+// it.
+inline constexpr std::string_view kAssumeHiddenDraws = "unselected-hidden";
 // Of claims alone: the step that training stopped at was chosen on the test split, whose examples no claim covers.
 inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
 
@@ -113,6 +121,7 @@ enum class MechanismKind : std::uint8_t {
   member_response = 8,  // randomised response by every member of an ensemble for itself
   vote_threshold = 9,   // integer Gaussian on the largest count of a histogram, held against a threshold
   consensus_test = 10,  // whether votes behind a threshold cost no more than was said, with noise
+  private_selection = 11,  // the best of K candidates, K drawn
 };
 
 enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };
@@ -136,6 +145,8 @@ struct VoteTest {
   bool operator==(const VoteTest&) const = default;
 };
 
+struct PrivateSelection;
+
 struct PrivacyEvent {
   MechanismKind kind = MechanismKind::none;
   EventUnit unit = EventUnit::row;
@@ -145,16 +156,17 @@ struct PrivacyEvent {
   // draw covers one row or the whole batch is `unit`. noisy_votes: sqrt(2)*G. subsampled_gaussian: C
   // (add-remove). vote_threshold: 1.
   double sensitivity = 0;
-  double noise_std = 0;                  // 0 = no noise
-  double granularity = 0;                // step of the lattice of values and noise; 0 = whole numbers
-  double epsilon0 = 0;                   // randomized response
-  std::int64_t choices = 0;              // randomized response: k
-  double sampling_rate = 1;              // Poisson q in (0, 1]
-  std::int64_t rows_per_batch = 1;       // B, rows released in one step
-  std::int64_t noise_coordinates = 0;    // coordinates drawn per draw
-  std::int64_t release_coordinates = 0;  // coordinates released per draw; a smaller draw is a broadcast
-  bool frobenius = false;                // norm over the batch and not over the row
-  VoteTest test;                         // consensus_test
+  double noise_std = 0;                               // 0 = no noise
+  double granularity = 0;                             // step of the lattice of values and noise; 0 = whole numbers
+  double epsilon0 = 0;                                // randomized response
+  std::int64_t choices = 0;                           // randomized response: k
+  double sampling_rate = 1;                           // Poisson q in (0, 1]
+  std::int64_t rows_per_batch = 1;                    // B, rows released in one step
+  std::int64_t noise_coordinates = 0;                 // coordinates drawn per draw
+  std::int64_t release_coordinates = 0;               // coordinates released per draw; a smaller draw is a broadcast
+  bool frobenius = false;                             // norm over the batch and not over the row
+  VoteTest test;                                      // consensus_test
+  std::shared_ptr<const PrivateSelection> selection;  // private_selection, never null there
   NoiseSource source = NoiseSource::none;
   // Flags that void claims, each a reason: e.g. "teacher-jacobian-reaches-generator".
   std::vector<std::string> voids;
@@ -167,6 +179,16 @@ struct PrivacyEvent {
   // Equal in everything but count: such events aggregate.
   [[nodiscard]] bool SameMechanism(const PrivacyEvent& other) const;
 };
+
+// What a selection may draw: each candidate's events, none of them a selection. Candidates that charge the same stand
+// here once.
+struct PrivateSelection {
+  DrawLaw law;
+  std::vector<std::vector<PrivacyEvent>> candidates;
+};
+
+// More candidates of unlike cost are refused: their events stand in every ledger record.
+inline constexpr std::size_t kMaxSelectionCosts = 10'000;
 
 // The facts that claims about events of this kind need, sorted.
 [[nodiscard]] std::vector<std::string> ListNeededFacts(MechanismKind kind);

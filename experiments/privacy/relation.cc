@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <numbers>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "experiments/privacy/accountants/lattice_noise.h"
 #include "experiments/privacy/accountants/rdp_accountant.h"
 #include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/accountants/selection.h"
 #include "experiments/privacy/claim.h"
 
 namespace retort::privacy {
@@ -167,6 +169,7 @@ bool StandsBeforeAnswers(MechanismKind kind) {
 
 bool Applies(const PrivacyEvent& event, const Relation& relation) {
   const Adjacency adjacency = relation.adjacency;
+  if (event.kind == MechanismKind::private_selection) return true;  // its candidates are asked one by one
   if (adjacency == Adjacency::label) return event.kind == MechanismKind::label_response;
   switch (event.kind) {
     case MechanismKind::label_response:
@@ -236,7 +239,8 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
     case MechanismKind::member_gradient:
       sum.gaussian.push_back(MemberTerm(event, relation));
       return;
-    case MechanismKind::label_response:  // AddLabels
+    case MechanismKind::label_response:     // AddLabels
+    case MechanismKind::private_selection:  // AddSelection
     case MechanismKind::none:
     case MechanismKind::loss_noise:
       break;  // FindEventProblem has refused them
@@ -326,6 +330,16 @@ std::string NoiseProblem(const PrivacyEvent& event) {
   return "";
 }
 
+std::string SelectionProblem(const PrivacyEvent& event) {
+  if (event.selection == nullptr || event.selection->candidates.empty()) return std::string(reason::kBadEvent);
+  const DrawLaw& law = event.selection->law;
+  const bool known = law.family == DrawFamily::poisson
+                         ? MakePoissonDraws(law.mean).ok()
+                         : MakeNegativeBinomialDraws(law.eta, law.gamma).ok() &&
+                               law.mean >= ComputeMeanDraws(law.eta, law.gamma) * (1 - 1e-9);
+  return known ? "" : std::string(reason::kBadEvent);
+}
+
 std::string ResponseProblem(const PrivacyEvent& event) {
   if (!std::isfinite(event.epsilon0)) return std::string(reason::kNotFinite);
   return event.epsilon0 > 0 && event.choices >= 2 ? "" : std::string(reason::kBadEvent);
@@ -363,6 +377,7 @@ std::string FindEventProblem(const PrivacyEvent& event) {
   if (!(event.sampling_rate > 0 && event.sampling_rate <= 1)) return std::string(reason::kBadEvent);
   const bool response = event.kind == MechanismKind::randomized_response ||
                         event.kind == MechanismKind::member_response || event.kind == MechanismKind::label_response;
+  if (event.kind == MechanismKind::private_selection) return SelectionProblem(event);
   return response ? ResponseProblem(event) : NoiseProblem(event);
 }
 
@@ -410,6 +425,30 @@ std::string_view OutOfReach(const PrivacyEvent& event, const Relation& relation)
   return members ? reason::kAllMembers : reason::kUnexpectedMechanism;
 }
 
+// The worst of what the candidates charge under the relation. One of them that has no bound, or lacks a fact, leaves
+// none.
+void AddSelection(const PrivacyEvent& event, const Relation& relation, std::set<std::string>& assumptions,
+                  Composition& sum) {
+  std::vector<SelectionBase> bases;
+  for (const std::vector<PrivacyEvent>& events : event.selection->candidates) {
+    const Composition one = ComposeEvents(relation, events);
+    sum.unbounded = one.unbounded;
+    for (const PrivacyEvent& own : events)
+      if (sum.unbounded.empty() && own.count != 0) sum.unbounded = FindMissingFact(own, relation);
+    if (!sum.unbounded.empty()) return;
+    Result<SelectionBase> base = MakeSelectionBase(one);
+    if (!base.ok()) {
+      sum.unbounded = base.status().message();
+      return;
+    }
+    bases.push_back(*std::move(base));
+    assumptions.insert(one.assumptions.begin(), one.assumptions.end());
+  }
+  assumptions.emplace(kAssumeHiddenDraws);
+  sum.selections.push_back(
+      std::make_shared<const SelectionTerm>(SelectionTerm{event.selection->law, SelectionPool(bases), event.count}));
+}
+
 }  // namespace
 
 Composition ComposeEvents(const Relation& relation, const std::vector<PrivacyEvent>& events) {
@@ -425,10 +464,13 @@ Composition ComposeEvents(const Relation& relation, const std::vector<PrivacyEve
       return sum;
     }
     if (event.count == 0) continue;
-    if (event.kind == MechanismKind::label_response)
+    if (event.kind == MechanismKind::private_selection)
+      AddSelection(event, relation, assumptions, sum);
+    else if (event.kind == MechanismKind::label_response)
       AddLabels(event, releases, sum);
     else
       AddTerm(event, relation, sum);
+    if (!sum.unbounded.empty()) return sum;
     sum.missing += FindMissing(event, relation);
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
     if (event.kind == MechanismKind::subsampled_gaussian && !TakesAll(event))
@@ -540,7 +582,7 @@ std::optional<double> FindTotalAboveBudget(const std::vector<std::vector<Privacy
   if (!sum) return std::nullopt;
   // Any single order bounds the total. Whole orders are quick, and far below the cap one of them is enough.
   const double delta = ComputeRemainingDelta(*sum, budget.delta);
-  if (sum->unbounded.empty() && delta > 0 && delta < 1) {
+  if (sum->unbounded.empty() && sum->selections.empty() && delta > 0 && delta < 1) {
     const auto curve = MakeRdpCurve(*sum);
     for (const double order : {5.0, 9.0, 17.0, 3.0, 33.0, 2.0}) {
       const double epsilon = ConvertRdp(curve(order), order, delta, RdpConversion::canonne_kamath_steinke);

@@ -148,6 +148,11 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
       return "Released: " + count + " private labels, each once, at epsilon " + SixDigitNumber(event.epsilon0) + ".";
     case MechanismKind::loss_noise:
       return "Released: " + count + " updates computed from losses with noise, which the noise does not reach.";
+    case MechanismKind::private_selection:
+      return "Released: the best alone of K candidates, drawn with replacement from those that charge in " +
+             std::to_string(event.selection == nullptr ? 0 : event.selection->candidates.size()) +
+             " unlike ways (K: " + (event.selection == nullptr ? "unknown" : DescribeDraws(event.selection->law)) +
+             "); the others were destroyed unseen.";
     case MechanismKind::none:
       return "Released: " + count + " answers of the teacher without noise.";
   }

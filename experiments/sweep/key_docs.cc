@@ -13,6 +13,7 @@
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/figure_specs.h"
 #include "experiments/sweep/section_keys.h"
+#include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/toml_tree.h"
 #include "experiments/sweep/value_reader.h"
 
@@ -249,6 +250,14 @@ std::string KeysMarkdown() {
   text += "\n### Presets\n\n" + PresetTable();
   text += "\n## `[sweep]`\n\n" + SectionTable("sweep");
   text += "\n### `quota`\n\n" + SectionTable("sweep.quota");
+  text +=
+      "\n### `select`\n\n"
+      "K is drawn, then K candidates with replacement, each with a seed of its own; the one with the best score is "
+      "released, and\nall others are destroyed unseen. The row's claims are the selection's. Candidates are students "
+      "without a teacher whose\nclaims are proven, of one data set, `delta` and `noise`; how a candidate ends that "
+      "fails is "
+      "its score, the lowest. `retort plan`\nsays what the selection costs.\n\n" +
+      SectionTable("sweep.select");
   text += "\nConditions of `when` and `exclude`, and `rows` and `columns` of tables, also know `seed`.\n";
   text += "\n## `[table.NAME]`\n\n" + SectionTable("table.*");
   text +=
@@ -435,6 +444,10 @@ Json SweepSchema(const Json& trial) {
   properties["when"]["items"] = Closed({{"if", condition}, {"set", row}}, {"if", "set"});
   properties["exclude"]["items"] = condition;
   properties["quota"] = SectionSchema("sweep.quota", false);
+  properties["select"] = SectionSchema("sweep.select", false);
+  Json& chosen = properties["select"]["properties"];
+  chosen["score"]["enum"] = Json::array({kPublicScore});
+  chosen["distribution"]["enum"] = kDrawDistributions;
   return sweep;
 }
 

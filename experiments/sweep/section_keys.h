@@ -27,8 +27,8 @@ enum class SectionType : std::uint8_t {
 };
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
-                             // "teacher.*.private", "sweep", "sweep.quota", "stop",
-                             // "table.*", "figure.*"
+                             // "teacher.*.private", "sweep", "sweep.quota", "sweep.select",
+                             // "stop", "table.*", "figure.*"
   std::string_view name;
   SectionType type = SectionType::text;
   bool required = false;

@@ -180,6 +180,9 @@ void ReadSweepTable(const TomlNode& sweep, ReadContext& context) {
   }
   if (const TomlEntry* quota = sweep.Find("quota"); quota != nullptr && quota->value.kind == TomlKind::table)
     ReadQuota(quota->value, context);
+  if (const TomlEntry* select = sweep.Find("select"); select != nullptr && select->value.kind == TomlKind::table)
+    ReadSelect(select->value, context);
+  CheckBesideSelect(sweep, context);
   ReadAxes(sweep, path + ".", context);
   if (const TomlEntry* when = sweep.Find("when"); when != nullptr && when->value.kind == TomlKind::array) {
     ReadWhen(when->value, path + ".when", context);

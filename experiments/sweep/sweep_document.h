@@ -11,6 +11,7 @@
 
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/diagnostic_collector.h"
+#include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "experiments/sweep/toml_tree.h"
 
@@ -82,6 +83,7 @@ struct SweepDocument {
   std::vector<TableSpec> tables;
   std::vector<FigureTable> figures;
   Quota quota;
+  std::optional<SelectSpec> select;
   Position trial_where, sweep_where;
   std::uint32_t assignments = 0;  // numbers given out
   std::string resolved_toml;

@@ -426,8 +426,11 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
     const TrialSpec& spender = key->name == "epsilon" ? FindSpender(student) : spec;
     spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(spender)));
   }
-  if (tells_side_information_)
-    spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(spec, FindTeacherSpec(student)));
+  if (tells_side_information_) {
+    TrialSpec shown = spec;
+    if (document_.select) shown.score = document_.select->score;
+    spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(shown, FindTeacherSpec(student)));
+  }
   if (students_.insert(spec.id).second) {
     trials_.push_back(std::move(spec));
     return;
@@ -522,6 +525,7 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   plan.tables = document.tables;
   for (const FigureTable& figure : document.figures) plan.figures.push_back(figure.spec);
   plan.quota = document.quota;
+  plan.select = document.select;
   if (!document.data.empty() || document.NamesSleep())
     Planner(document, hooks, diagnostics).Run(plan, !options.profile.empty());
   if (!plan.trials.empty()) CheckFigures(document, plan.trials, !options.profile.empty(), diagnostics);

@@ -15,6 +15,7 @@
 #include "experiments/methods/trial_spec.h"
 #include "experiments/sweep/figure_specs.h"
 #include "experiments/sweep/quota.h"
+#include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/table_specs.h"
 
 namespace retort {
@@ -34,7 +35,8 @@ struct SweepPlan {
   std::vector<std::shared_ptr<const DataSpec>> data;
   UnpackedDigests unpacked;  // of `data`
   Quota quota;
-  std::string resolved_toml;  // what sweep.toml in the results folder holds
+  std::optional<SelectSpec> select;  // the trials are its candidates then, with seed 0
+  std::string resolved_toml;         // what sweep.toml in the results folder holds
   std::vector<Diagnostic> warnings;
 };
 

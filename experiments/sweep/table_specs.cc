@@ -184,7 +184,7 @@ void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
 }
 
 std::string SideInformation(const TrialSpec& student, const TrialSpec* teacher) {
-  const bool labels = teacher != nullptr && teacher->trained_on != TrainedOn::private_split;
+  const bool labels = !student.score.empty() || (teacher != nullptr && teacher->trained_on != TrainedOn::private_split);
   const bool known = student.source == QuerySource::procedural || SharesLabels(student) || HasFrozenFeatures(student) ||
                      (teacher != nullptr && HasFrozenFeatures(*teacher));
   std::string all;

@@ -16,17 +16,11 @@ struct TrialSpec;
 
 // What finished trials are measured by: what a table or a figure may ask for. Workers give no other names, and
 // "synthetic" ones when they evaluate samples of a trial.
-inline constexpr std::array<std::string_view, 11> kMetricNames = {"test.accuracy",
-                                                                  "test.top5",
-                                                                  "test.sensitive_accuracy",
-                                                                  "test.member_accuracy",
-                                                                  "student.parameters",
-                                                                  "data.skipped",
-                                                                  "stop.step",
-                                                                  "sleep.steps",
-                                                                  "sleep.seconds",
-                                                                  "synthetic.accuracy",
-                                                                  "synthetic.fid"};
+inline constexpr std::array<std::string_view, 12> kMetricNames = {
+    "test.accuracy",        "test.top5",          "test.sensitive_accuracy",
+    "test.member_accuracy", "public.accuracy",    "student.parameters",
+    "data.skipped",         "stop.step",          "sleep.steps",
+    "sleep.seconds",        "synthetic.accuracy", "synthetic.fid"};
 // Of figures alone; their rows are the run's and not the trial's.
 inline constexpr std::array<std::string_view, 5> kTimingNames = {"seconds", "training_seconds", "step_seconds",
                                                                  "energy_joules", "device_busy"};

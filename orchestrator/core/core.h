@@ -36,6 +36,9 @@ struct Settings {
   std::string provenance_json;  // of this run, for rows
   int world_size = 1;
   std::string root = {};  // MarkKey::Name of the key of the results root; empty where it is not known
+  // The trials were drawn by a private selection: nothing of them is published, and none is tried again, since another
+  // attempt has other noise.
+  bool hidden = false;
 };
 
 // Since this orchestrator started.

@@ -53,6 +53,11 @@ Status CheckAmendment(const Core& core, Amendment amendment, const std::vector<T
   const std::set<TrialId> asked(trials.begin(), trials.end());
   for (const TrialId id : trials) {
     const Trial& trial = core.Get(id);
+    if (!trial.spec.draw.empty())
+      return Refused(fmt::format(
+          "{} is part of a private selection, which is charged as a whole: whatever is tried again has other "
+          "noise, and would be another selection, in a folder of its own (--results)",
+          FormatTrial(trial)));
     RETORT_RETURN_IF_ERROR(amendment == Amendment::retry ? CheckRetry(core, trial, asked) : CheckCancel(trial));
   }
   return {};

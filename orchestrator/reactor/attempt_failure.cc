@@ -87,7 +87,8 @@ void FailAttempt(Core& core, AttemptId attempt, FailureKind failure, const std::
   ++failures[failure];
   const std::optional<Seat> place = FindFailedSlot(core, *core.fleet.Find(attempt.trial), failure, reporter);
   const std::string before = place ? DescribeEarlierFailure(core, attempt.trial, *place) : "";
-  const RetryDecision decision = before.empty() ? DecideRetry(failures, failure) : RetryDecision();
+  const bool again = before.empty() && (!core.settings().hidden || failure == FailureKind::stopped);
+  const RetryDecision decision = again ? DecideRetry(failures, failure) : RetryDecision();
   AttemptEnded ended;
   ended.attempt = attempt;
   ended.for_good = !decision.retry;

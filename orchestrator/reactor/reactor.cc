@@ -149,7 +149,9 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
 std::uint64_t CountAnnotatedRows(const privacy::PrivacyEvent& event) {
   using enum privacy::MechanismKind;
   // A training step annotates nothing, and what stands before an answer does not either.
-  if (event.kind == subsampled_gaussian || event.kind == vote_threshold || event.kind == consensus_test) return 0;
+  if (event.kind == subsampled_gaussian || event.kind == vote_threshold || event.kind == consensus_test ||
+      event.kind == private_selection)
+    return 0;
   const std::int64_t rows = event.unit == privacy::EventUnit::batch ? event.rows_per_batch : 1;
   const double product = static_cast<double>(event.count) * static_cast<double>(std::max<std::int64_t>(rows, 1));
   return static_cast<std::uint64_t>(std::min(product, kMaxCounted));

@@ -122,6 +122,9 @@ PlanReport MakePlanReport(const SweepPlan& plan, const std::string& results, con
     for (const TrialView& trial : view->trials)
       if (stored.contains(trial.spec.id)) report.dropped.push_back(&trial);
   }
+  if (plan.select)
+    if (Result<PlannedSelection> selection = PlanSelectionClaims(plan); selection.ok())
+      report.selection = *std::move(selection);
   report.total = EstimateSweep(report.costs, to_run, slots, static_cast<int>(plan.quota.concurrency));
   if (!report.total) report.unknown = CountUnknown(report.costs, to_run);
   return report;

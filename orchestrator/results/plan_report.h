@@ -19,6 +19,7 @@
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/core/cost_model.h"
 #include "orchestrator/results/audit_cost.h"
+#include "orchestrator/results/planned_selection.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/sweep_estimate.h"
 
@@ -76,14 +77,15 @@ struct PlanReport {
   const SweepPlan* plan = nullptr;
   std::string results;  // folder
   bool has_results = false;
-  std::vector<PlannedTrial> trials;       // in plan order
-  std::map<TrialId, std::string> voids;   // FindAuditVoid each stored trial of which audits leave nothing proven
-  CostModel costs;                        // measured on machines like this one
-  std::vector<const TrialView*> dropped;  // stored, but no longer planned
-  std::optional<SweepEstimate> total;     // of the trials that run; nothing when one's cost is unknown
-  std::size_t unknown = 0;                // trials that run and whose cost is unknown
-  int slots = 1;                          // that `total` is for
-  std::optional<AuditCost> audit;         // of all trials, where it was asked for
+  std::vector<PlannedTrial> trials;           // in plan order
+  std::map<TrialId, std::string> voids;       // FindAuditVoid each stored trial of which audits leave nothing proven
+  CostModel costs;                            // measured on machines like this one
+  std::vector<const TrialView*> dropped;      // stored, but no longer planned
+  std::optional<SweepEstimate> total;         // of the trials that run; nothing when one's cost is unknown
+  std::size_t unknown = 0;                    // trials that run and whose cost is unknown
+  int slots = 1;                              // that `total` is for
+  std::optional<AuditCost> audit;             // of all trials, where it was asked for
+  std::optional<PlannedSelection> selection;  // of a sweep that selects: the trials are its candidates
 };
 
 [[nodiscard]] std::optional<CostEstimate> EstimateTrial(const PlanReport& report, const PlannedTrial& trial);

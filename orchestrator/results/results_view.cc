@@ -14,6 +14,7 @@
 #include "orchestrator/journal/journal.h"
 #include "orchestrator/journal/recovery.h"
 #include "orchestrator/journal/request_inbox.h"
+#include "orchestrator/journal/selection_draw.h"
 #include "storage/datasets/mark_store.h"
 #include "storage/files/path_status.h"
 
@@ -62,6 +63,7 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
     return EnvironmentError("there are no results in " + directory +
                             ": run the sweep first, or name its folder with "
                             "--results");
+  if (const std::string hidden = DescribeHidden(env, directory); !hidden.empty()) return Refused(hidden + ".");
   view.directory = directory;
   view.running = IsFolderLocked(env, directory);
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,

@@ -72,4 +72,12 @@ StoredPlan RebuildPlan(const ResultsView& view, const std::string& sweep_toml) {
   return result;
 }
 
+SweepPlan AdoptReleased(SweepPlan plan, const ResultsView& view) {
+  if (!plan.select) return plan;
+  plan.trials.clear();
+  for (const TrialView& trial : view.trials)
+    if (trial.planned && !trial.spec.draw.empty()) plan.trials.push_back(trial.spec);
+  return plan;
+}
+
 }  // namespace retort::orchestrator

@@ -18,4 +18,8 @@ struct StoredPlan {
 // profile.
 [[nodiscard]] StoredPlan RebuildPlan(const ResultsView& view, const std::string& sweep_toml);
 
+// Of a sweep that selects, the trials that its results folder shows in place of its candidates: the released one, or
+// the one that stands for the selection until then. Every other plan as it is.
+[[nodiscard]] SweepPlan AdoptReleased(SweepPlan plan, const ResultsView& view);
+
 }  // namespace retort::orchestrator

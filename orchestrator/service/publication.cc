@@ -65,6 +65,11 @@ Status PublishTargets(storage::Env& env, const std::string& results, const std::
 
 std::string Publication::Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
                               Now now) {
+  if (core.settings().hidden) {
+    next_metrics_ = now.monotonic + kMaxMetricsSeconds;
+    rows_changed_ = false;
+    return "";
+  }
   Status status;
   if (rows_changed_ && now.monotonic >= next_rows_) status = PublishRows(core, ledger, now);
   if (now.monotonic >= next_metrics_) {
@@ -79,6 +84,7 @@ std::string Publication::Tick(const Core& core, const std::vector<storage::Ledge
 
 Status Publication::Finish(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
                            Now now) {
+  if (core.settings().hidden) return {};
   if (rows_changed_) RETORT_RETURN_IF_ERROR(PublishRows(core, ledger, now));
   return PublishMetrics(core, facts, now, true, true);
 }

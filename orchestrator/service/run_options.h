@@ -29,6 +29,7 @@ struct RunOptions {
   std::string worker_program;             // empty: retort-worker beside this program
   std::string device_directory = "/dev";  // where the host's device files are
   std::string device_notice;              // why devices of the host are left out; filled by the run (FindUsableDevices)
+  bool hidden = false;                    // the trials were drawn by a private selection: nothing of them is shown
   double grace_seconds = 25;              // from the first signal until workers are killed
   double time_limit_seconds = 0;          // then as if signalled; 0 = none
 };

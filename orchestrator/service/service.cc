@@ -58,7 +58,8 @@ ProgressView MakeView(const RunOptions& options) {
     if (!IsInForeground(STDERR_FILENO)) return std::nullopt;
     return MeasureScreen(screen, STDERR_FILENO);
   };
-  return ProgressView(std::move(view), [](std::string_view text) {
+  return ProgressView(std::move(view), [hidden = options.hidden](std::string_view text) {
+    if (hidden) return;
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
   });
@@ -67,7 +68,7 @@ ProgressView MakeView(const RunOptions& options) {
 // Returns null where no metrics are served. `workers`: at most so many run at once; connections leave the files that
 // they need.
 Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, int workers, Now started) {
-  if (options.metrics_listen == kServeNothing) return std::unique_ptr<monitoring::Exporter>();
+  if (options.hidden || options.metrics_listen == kServeNothing) return std::unique_ptr<monitoring::Exporter>();
   monitoring::ListenAddress listen;
   if (!options.metrics_listen.empty()) {
     RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
@@ -129,6 +130,7 @@ class SweepRun {
     settings.root = shared.root();
     settings.results = results;
     settings.world_size = channel_ == nullptr ? 1 : channel_->size();
+    settings.hidden = options_.hidden;
     const double limit = options_.time_limit_seconds;
     settings.provenance_json =
         ProvenanceJson(options_, settings.world_size, limit > 0 ? started_.unix_seconds + limit : 0);
@@ -276,6 +278,7 @@ class SweepRun {
 
   // Retries trials that a full or broken disk had ended.
   Status RetryDiskFailures(Core& core, Outbox& outbox) {
+    if (options_.hidden) return {};
     RETORT_ASSIGN_OR_RETURN(const std::vector<TrialId> again,
                             Amend(core, Amendment::retry, FailedByDisk(core), started_, outbox));
     if (!again.empty())
@@ -331,7 +334,8 @@ class SweepRun {
     if (MeetsNoTf32())
       view_.PrintLine("precision = \"tf32\" is computed as float32: this run has no GPU that it can use", started_);
     CostCache known = OpenCostCache(env_, options_.environment);
-    if (options_.oversubscribe_gpu > 1) known.path.clear();  // what trials take that share a GPU is of no use later
+    // What trials take that share a GPU is of no use later, and what hidden ones take is nobody's business.
+    if (options_.oversubscribe_gpu > 1 || options_.hidden) known.path.clear();
     CostRecorder costs(env_, std::move(known), cluster::ReadHostIdentity());
     if (!costs.warning().empty()) view_.PrintLine(costs.warning(), started_, true);
     SetKnownCosts(recovered.core, costs);

@@ -19,10 +19,10 @@
 namespace retort::storage {
 namespace {
 
-constexpr std::array<std::string_view, 11> kKinds = {
-    "none",          "gaussian-gradient", "noisy-votes",    "subsampled-gaussian", "randomized-response",
-    "loss-noise",    "member-gradient",   "label-response", "member-response",     "vote-threshold",
-    "consensus-test"};
+constexpr std::array<std::string_view, 12> kKinds = {
+    "none",           "gaussian-gradient", "noisy-votes",    "subsampled-gaussian", "randomized-response",
+    "loss-noise",     "member-gradient",   "label-response", "member-response",     "vote-threshold",
+    "consensus-test", "private-selection"};
 constexpr std::array<std::string_view, 4> kUnits = {"row", "batch", "vote", "step"};
 constexpr std::array<std::string_view, 4> kSources = {"none", "secure-lattice", "secure-float", "seeded"};
 constexpr std::array<std::string_view, 3> kStates = {"", "reserved", "settled"};

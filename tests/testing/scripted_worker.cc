@@ -8,6 +8,8 @@
 //   1005         reserves releases until it is refused, and fails with that
 //   1006         slow: 50 ms a step
 //   1008         falls silent after the first step of every attempt, deaf to Stop as well
+// A trial that a private selection drew reserves what was planned of it, takes 10 ms a step, and fails where its lr is
+// 13. Its score follows from its id.
 // Asked for an audit, it refutes every claim. Asked for CUDA devices, it says that it can use two. It saves the step it
 // has reached in TRIAL/resume before it says so, and goes on from there.
 #include <sys/prctl.h>
@@ -31,6 +33,7 @@
 #include "experiments/privacy/audit_report.h"
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/claims.h"
+#include "experiments/privacy/planned_events.h"
 #include "storage/files/env.h"
 #include "storage/results/attempt_account.h"
 #include "storage/results/attempt_file.h"
@@ -44,6 +47,8 @@ using retort::TrialSpec;
 using retort::cluster::Envelope;
 using retort::cluster::SocketLink;
 using std::chrono::milliseconds;
+
+constexpr std::int64_t kMaxBlock = std::int64_t{1} << 40;
 
 class ScriptedTrial {
  public:
@@ -66,10 +71,12 @@ class ScriptedTrial {
       if (!Pause()) return false;
       if (stopped_) return Fail(FailureKind::stopped, "asked to stop");
     }
+    if (Selected() && spec_.optimization.lr == 13) return Fail(FailureKind::not_finite, "the loss is NaN");
     return spec_.seed == 1004 ? Fail(FailureKind::not_finite, "the loss is NaN at step 3") : Succeed();
   }
 
  private:
+  [[nodiscard]] bool Selected() const { return !spec_.score.empty(); }
   [[nodiscard]] bool FirstAttempt() const { return start_.attempt_directory.ends_with("/attempt-1"); }
 
   std::int64_t Resume() const {
@@ -101,7 +108,7 @@ class ScriptedTrial {
   // Waits for the length of a step, listening. False when the agent is gone.
   bool Pause() {
     const bool slow = spec_.seed == 1006;
-    Result<std::optional<Envelope>> received = link_.Receive(milliseconds(slow ? 50 : 1));
+    Result<std::optional<Envelope>> received = link_.Receive(milliseconds(slow ? 50 : Selected() ? 10 : 1));
     if (!received.ok()) return false;
     const bool stop = received->has_value() && std::holds_alternative<retort::cluster::Stop>((*received)->message);
     if (stop) stopped_ = true;
@@ -117,7 +124,8 @@ class ScriptedTrial {
     event.noise_coordinates = event.release_coordinates = 10;
     event.source = retort::privacy::NoiseSource::secure_lattice;
     event.facts = retort::privacy::ListNeededFacts(event.kind);
-    const std::int64_t count = spec_.execution.reserve_block;
+    if (Selected()) event = retort::privacy::PlanEvents(spec_).value().front();
+    const std::int64_t count = std::min(spec_.execution.reserve_block, Selected() ? event.count : kMaxBlock);
     do {
       Say(retort::cluster::Reserve{++requests_, event, count});
       if (!AwaitGrant()) return false;
@@ -155,6 +163,7 @@ class ScriptedTrial {
     retort::cluster::Ended ended;
     ended.succeeded = true;
     ended.metrics = {{"test.accuracy", static_cast<double>(spec_.id.bits() % 1000) / 1000}};
+    if (Selected()) ended.metrics.emplace_back(spec_.score, static_cast<double>(spec_.id.bits() % 997) / 997);
     ended.parameters_digest = retort::Sha256Hex(spec_.id.Hex());
     const std::string path = start_.attempt_directory + "/attempt.h5";
     retort::storage::AttemptFile file;

@@ -13,4 +13,8 @@ namespace retort::worker {
 // trainable values of a student's network. Error: usage, as MakeNetwork.
 [[nodiscard]] Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, const Outcome& outcome);
 
+// What a private selection chooses by, where one has drawn the trial: how many of the public examples the student of
+// `outcome` classifies right. It reads nothing private but the student. Error: usage, for another score; damage.
+[[nodiscard]] Result<Series> MeasureScore(const TrialSpec& spec, const Dataset& data, const Outcome& outcome);
+
 }  // namespace retort::worker

@@ -349,6 +349,9 @@ class TrialRun {
     const Result<Series> own = ComputeTrialMetrics(spec_, inputs_.data, outcome_);
     if (!own.ok()) return ToFailure(own.status(), FailureKind::internal);
     outcome_.metrics.insert(outcome_.metrics.end(), own->begin(), own->end());
+    const Result<Series> score = MeasureScore(spec_, inputs_.data, outcome_);
+    if (!score.ok()) return ToFailure(score.status(), FailureKind::internal);
+    outcome_.metrics.insert(outcome_.metrics.end(), score->begin(), score->end());
     return std::nullopt;
   }
 

@@ -10,6 +10,7 @@
 #include "experiments/privacy/accountants/randomized_response.h"
 #include "experiments/privacy/accountants/rdp_accountant.h"
 #include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/accountants/selection.h"
 #include "experiments/privacy/accountants/vote_costs.h"
 
 namespace retort::privacy {
@@ -104,12 +105,35 @@ Bound TestedBound(const Composition& composition, double delta) {
                       SixDigitNumber(tested.cost) + " at most");
 }
 
+bool OneSelection(const Composition& composition) {
+  return composition.gaussian.empty() && composition.subsampled.empty() && composition.responses.empty() &&
+         composition.tests.empty() && composition.selections.size() == 1 && composition.selections.front()->count == 1;
+}
+
+// One selection, or selections beside anything else by the sum of their RDP. What K and noise with an end give away has
+// to fit into a part of delta that is kept for it. Under `replace` a curve of sampled steps is one of half a step,
+// which does not add up with that of a selection.
+Bound BoundSelections(const Composition& composition, double delta) {
+  constexpr double kKept = 1e-6;
+  if (OneSelection(composition)) {
+    const SelectionTerm& term = *composition.selections.front();
+    return ComputeSelectionBound(term.law, term.pool, delta);
+  }
+  if (composition.replace_one && !composition.subsampled.empty()) return Unbounded(reason::kNoBound);
+  Bound bound = RdpBound(composition, false, delta * (1 - 2 * kKept));
+  if (!std::isfinite(bound.epsilon)) return bound;
+  double distance = 0;
+  for (const auto& term : composition.selections) distance += ComputeSelectionDistance(*term);
+  if (!(std::log(distance) + bound.epsilon + 0.7 < std::log(delta * kKept))) return Unbounded(reason::kDrawsEnd);
+  return bound;
+}
+
 }  // namespace
 
 std::function<double(double)> MakeRdpCurve(const Composition& composition) {
   const double mu_squared = MuSquaredUp(composition.gaussian);
-  return [mu_squared, subsampled = composition.subsampled, responses = composition.responses,
-          tests = composition.tests](double order) {
+  return [mu_squared, subsampled = composition.subsampled, responses = composition.responses, tests = composition.tests,
+          selections = composition.selections](double order) {
     double rdp = order * mu_squared / 2;
     for (const SubsampledTerm& term : subsampled) {
       rdp += static_cast<double>(term.steps) * SubsampledGaussianRdp(term.sampling_rate, term.multiplier, order);
@@ -117,6 +141,8 @@ std::function<double(double)> MakeRdpCurve(const Composition& composition) {
     for (const ResponseTerm& term : responses) {
       rdp += static_cast<double>(term.count) * ResponseRdp(term.epsilon0, kWorstChoices, order);
     }
+    for (const auto& term : selections)
+      rdp += static_cast<double>(term->count) * ComputeSelectionRdp(term->law, term->pool, order);
     return rdp + SumTests(tests, order);
   };
 }
@@ -134,6 +160,7 @@ Bound ComputeBound(const Composition& composition, double whole_delta) {
   if (composition.empty()) return Unbounded(reason::kNoRelease);
   const double delta = ComputeRemainingDelta(composition, whole_delta);
   if (delta == 0) return Unbounded(reason::kNoiseEnds);
+  if (!composition.selections.empty()) return BoundSelections(composition, delta);
   if (composition.subsampled.empty() && composition.responses.empty() && composition.tests.empty())
     return GaussianBound(composition.gaussian, delta);
   if (OneLattice(composition)) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,11 +40,14 @@ struct TestedCost {
   double missing = 0;
 };
 
+struct SelectionTerm;  // selection.h
+
 struct Composition {
   std::vector<GaussianTerm> gaussian;
   std::vector<SubsampledTerm> subsampled;
   std::vector<ResponseTerm> responses;
   std::vector<TestTerm> tests;
+  std::vector<std::shared_ptr<const SelectionTerm>> selections;
   std::optional<TestedCost> tested;
   // Of subsampled terms: false, an example is added or removed; true, it is replaced, which RDP takes for one
   // removal and one addition.
@@ -53,13 +57,14 @@ struct Composition {
   std::vector<std::string> assumptions;  // sorted, each once
 
   [[nodiscard]] bool empty() const {
-    return gaussian.empty() && subsampled.empty() && responses.empty() && tests.empty();
+    return gaussian.empty() && subsampled.empty() && responses.empty() && tests.empty() && selections.empty();
   }
 };
 
 struct Bound {
   double epsilon = 0;  // rounded up to 3 decimals; infinity = unbounded
-  // "exact-gdp", "exact-lattice", "pld", "rdp", "rdp-group-of-2", "rdp-tested"; empty when unbounded
+  // "exact-gdp", "exact-lattice", "pld", "rdp", "rdp-group-of-2", "rdp-tested", "selection-profile", "selection-rdp";
+  // empty when unbounded
   std::string accountant;
   std::string reason;  // where the bound comes from, or why there is none
 };
@@ -70,7 +75,7 @@ inline constexpr std::int64_t kMaxPldSteps = 1'000'000;  // beyond, searches amo
 // response terms alone an exact lattice. Of everything else the least of: summed RDP, converted once; the composed loss
 // distribution, of one subsampled term alone that has kMaxPldSteps at most; steps counted as if they sampled
 // everything, where no response is among them; what a test says of the Gaussian terms, where there is nothing but these
-// and the test.
+// and the test. A selection alone has the lesser of its two bounds (selection.h), one with anything else its RDP.
 [[nodiscard]] Bound ComputeBound(const Composition& composition, double whole_delta);
 
 // Returns the part of delta that is left for the losses of ideal noise, rounded down; 0 where that is less than half.

@@ -6,7 +6,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 49> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 50> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kFloatNoise,
      "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
@@ -35,6 +35,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 49> kTexts =
      "mean of K, or raise eta."},
     {reason::kCandidateDelta,
      "The delta of the candidates, times the mean of K, is above the delta of the claim: no epsilon covers that."},
+    {reason::kCandidateOutsidePlan,
+     "A trial that a selection had drawn released something that none of its candidates was planned to release."},
     {reason::kTooLarge, "The privacy loss is larger than any number that can be computed with."},
     {reason::kUndefinedFormula, "The paper's formula is undefined at these parameters."},
     {reason::kUnrecordedDetachment, "Nothing records that the answers were detached before the generator saw them."},

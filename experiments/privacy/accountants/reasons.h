@@ -29,6 +29,8 @@ inline constexpr std::string_view kWrongRdp = "negative-or-undefined-rdp";
 inline constexpr std::string_view kNoiseEnds = "noise-ends-within-reach";
 inline constexpr std::string_view kDrawsEnd = "draws-end-within-reach";
 inline constexpr std::string_view kCandidateDelta = "candidate-delta-too-large";
+// Also a name for PrivacyEvent::voids: a drawn trial was charged for more than any candidate was planned to cost.
+inline constexpr std::string_view kCandidateOutsidePlan = "candidate-outside-plan";
 inline constexpr std::string_view kTooLarge = "loss-too-large-to-compute";
 inline constexpr std::string_view kUndefinedFormula = "formula-undefined-here";
 inline constexpr std::string_view kUnrecordedDetachment = "unrecorded-detached-target";

@@ -266,6 +266,11 @@ double ComputeCandidateEpsilon(const SelectionPool& pool, double delta) {
   return SolveForDelta([&](double epsilon) { return pool.ComputeDelta(epsilon) + pool.missing(); }, delta);
 }
 
+double ComputeSelectionDistance(const SelectionTerm& term) {
+  const double one = std::exp(ComputeLogTail(term.law)) + term.law.mean * term.pool.missing();
+  return static_cast<double>(term.count) * one * (1 + 1e-9);
+}
+
 Bound ComputeSelectionBound(const DrawLaw& law, const SelectionPool& pool, double delta) {
   const SelectionEpsilon profile = SelectByProfile(law, pool, delta), rdp = SelectByRdp(law, pool, delta);
   const bool first = profile.epsilon <= rdp.epsilon;

@@ -2,6 +2,7 @@
 // that costs, from what one candidate costs.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -37,5 +38,15 @@ struct SelectionEpsilon {
 
 // Returns the lesser of both, rounded up: accountant "selection-profile" or "selection-rdp".
 [[nodiscard]] Bound ComputeSelectionBound(const DrawLaw& law, const SelectionPool& pool, double delta);
+
+// Selections as terms of a composition.
+struct SelectionTerm {
+  DrawLaw law;
+  SelectionPool pool;
+  std::int64_t count = 1;
+};
+
+// Returns a bound on the probability that what was drawn is not of the laws as they are meant: K and noise have ends.
+[[nodiscard]] double ComputeSelectionDistance(const SelectionTerm& term);
 
 }  // namespace retort::privacy

@@ -19,6 +19,7 @@ struct DrawLaw {
   double mean = 0;   // E[K]; of the truncated negative binomial rounded up
   double eta = 0;    // of the truncated negative binomial
   double gamma = 0;  // of the truncated negative binomial
+  bool operator==(const DrawLaw&) const = default;
 };
 
 inline constexpr double kMinDrawGamma = 1e-12;  // K has no practical end below

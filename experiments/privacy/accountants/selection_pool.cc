@@ -92,6 +92,7 @@ bool IsBelow(const std::vector<double>& one, const std::vector<double>& other) {
 Result<SelectionBase> MakeSelectionBase(const Composition& composition) {
   if (!composition.unbounded.empty()) return UsageError(composition.unbounded);
   if (composition.empty()) return UsageError(std::string(reason::kNoRelease));
+  if (!composition.selections.empty()) return UsageError(std::string(reason::kUnexpectedMechanism));
   SelectionBase base;
   base.missing = composition.missing;
   const bool answers = !composition.responses.empty() || !composition.tests.empty();

@@ -30,6 +30,7 @@
 #include "orchestrator/results/audit_cost.h"
 #include "orchestrator/results/audit_store.h"
 #include "orchestrator/results/cost_history.h"
+#include "orchestrator/results/stored_plan.h"
 #include "orchestrator/results/trial_names.h"
 #include "orchestrator/service/publication.h"
 #include "storage/files/file_modes.h"
@@ -141,7 +142,7 @@ std::optional<int> FindAudited(const Invocation& call, Audited& audited) {
   if (!view.ok()) return call.console.Fail(view.status());
   audited.view = std::move(view).value();
   if (plan) {
-    const Status found = FindSweepTrials(*plan, audited);
+    const Status found = FindSweepTrials(AdoptReleased(*std::move(plan), audited.view), audited);
     return found.ok() ? std::nullopt : std::optional(call.console.Fail(found));
   }
   const Result<const TrialView*> trial = OneFinished(audited.view, line.audit.target);

@@ -28,6 +28,10 @@ constexpr const char* kReportName = "chaos.json";
 
 // Rows of noise that cannot be drawn again cannot be compared bit for bit.
 Status CheckReproducible(const SweepPlan& plan) {
+  if (plan.select)
+    return UsageError(
+        "a selection is not disturbed by chaos: a worker that is killed counts as a candidate that failed, and another "
+        "one may be released");
   for (const TrialSpec& spec : plan.trials)
     if (spec.noise == NoiseMode::secure && !KeyText(spec, "noise").empty())
       return UsageError("trial " + spec.name +

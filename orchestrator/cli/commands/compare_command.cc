@@ -16,6 +16,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/version.h"
 #include "orchestrator/results/refuted_claims.h"
+#include "orchestrator/results/stored_plan.h"
 #include "orchestrator/results/tables/comparison.h"
 #include "orchestrator/results/tables/table_lines.h"
 #include "storage/files/path_status.h"
@@ -80,9 +81,9 @@ std::variant<KnownSweep, int> Load(const Invocation& call, const std::string& fi
 // Adds the tables of the sweep with published values, the named one alone where one is named.
 Status AddSweepTables(const Invocation& call, const KnownSweep& loaded, const std::string& results,
                       std::vector<ComparedTable>& compared) {
-  const SweepPlan& plan = loaded.plan;
   const std::string& name = call.line.table.name;
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadShownResults(call.env, results, Plans::every));
+  const SweepPlan plan = AdoptReleased(loaded.plan, view);
   RETORT_RETURN_IF_ERROR(CheckBelongs(call, plan, view));
   for (const TableSpec& spec : plan.tables) {
     const std::vector<PublishedValue> published = FindPublishedTable(spec.published);

@@ -20,6 +20,7 @@
 #include "orchestrator/cli/commands/shipped_sweeps.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/plan_report.h"
+#include "orchestrator/results/planned_selection.h"
 #include "orchestrator/results/results_root.h"
 #include "orchestrator/results/shared_examples.h"
 #include "orchestrator/results/tables/published.h"
@@ -158,6 +159,20 @@ std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
     errors.push_back(std::move(error));
   }
   return errors;
+}
+
+// What makes a selection one that no claim covers.
+std::vector<Diagnostic> UnprovenSelection(const SweepPlan& plan) {
+  if (!plan.select) return {};
+  const Result<PlannedSelection> planned = PlanSelectionClaims(plan);
+  if (planned.ok()) return {};
+  Diagnostic error;
+  error.file = plan.file;
+  error.line = plan.select->where.line;
+  error.column = plan.select->where.column;
+  error.key = "sweep.select";
+  error.message = "sweep.select: " + planned.status().message();
+  return {std::move(error)};
 }
 
 Diagnostic Warning(const std::string& file, std::string key, const std::string& message) {
@@ -346,6 +361,7 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& asked) {
   if (loaded.plan) {
     loaded.errors = UnknownPublished(*loaded.plan);
     for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
+    for (Diagnostic& error : UnprovenSelection(*loaded.plan)) loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : UnusableWeights(env, *loaded.plan)) loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : ContradictedClasses(env, *loaded.plan, notes)) loaded.errors.push_back(std::move(error));
     if (!loaded.errors.empty()) loaded.plan.reset();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orchestrator/journal/journal.h"
+#include "orchestrator/journal/selection_draw.h"
 #include "orchestrator/results/cost_history.h"
 #include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/trial_names.h"
@@ -42,6 +43,7 @@ Result<FoundResults> FindResults(storage::Env& env, const std::string& named, co
     if (!there)
       return EnvironmentError(named + " holds no sweep (it has no journal.log). `" +
                               AddResultsOption("retort run SWEEP", named) + "` makes one.");
+    if (const std::string hidden = DescribeHidden(env, named); !hidden.empty()) return Refused(hidden + ".");
     return FoundResults{named, false};
   }
   std::vector<std::string> names;

@@ -12,6 +12,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/plot/render.h"
 #include "orchestrator/results/refuted_claims.h"
+#include "orchestrator/results/stored_plan.h"
 #include "orchestrator/results/tables/figure_data.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/files/file_modes.h"
@@ -159,8 +160,9 @@ int PlotCommand(const Invocation& call) {
   const std::string results = FindResultsPath(line.global.results, loaded.plan->name);
   Result<ResultsView> view = ReadShownResults(call.env, results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
-  if (const Status belongs = CheckBelongs(call, *loaded.plan, *view); !belongs.ok()) return call.console.Fail(belongs);
-  FigureWriter writer(call, *loaded.plan, *view);
+  const SweepPlan plan = AdoptReleased(*loaded.plan, *view);
+  if (const Status belongs = CheckBelongs(call, plan, *view); !belongs.ok()) return call.console.Fail(belongs);
+  FigureWriter writer(call, plan, *view);
   for (const FigureSpec& figure : *figures)
     if (const Status written = writer.Write(figure); !written.ok()) return call.console.Fail(written);
   if (line.global.json) {

@@ -22,6 +22,7 @@
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/sweep_summary.h"
 #include "orchestrator/results/trial_names.h"
+#include "orchestrator/service/selection_run.h"
 #include "orchestrator/service/service.h"
 
 namespace retort::orchestrator::cli {
@@ -107,6 +108,12 @@ bool AllEnded(storage::Env& env, const std::string& results) {
                                    [](const TrialView& trial) { return IsFinal(trial.state); });
 }
 
+std::string DescribeSelecting(const SweepPlan& plan) {
+  return fmt::format(
+      "selecting among {} candidate{}: how many are drawn, and how they do, stays hidden; the best alone is released",
+      plan.trials.size(), plan.trials.size() == 1 ? "" : "s");
+}
+
 void SayNext(const Invocation& call, const std::string& results, int code) {
   const CommandLine& line = call.line;
   RunEnding ending{code, true, line.sweep, results, SweepCommand("table", line)};
@@ -170,7 +177,13 @@ int RunCommand(const Invocation& call) {
   options.results = FindResultsPath(line.global.results, loaded.plan->name);
   AddBudgetWarnings(call.env, options.results, *loaded.plan);
   for (const Diagnostic& warning : loaded.plan->warnings) call.console.Warn(warning);
-  const Result<int> code = RunSweep(*loaded.plan, options);
+  if (loaded.plan->select && !line.run.metrics_listen.empty() && line.run.metrics_listen != "none")
+    return EndRun(options, call.console.Fail(UsageError(
+                               "--metrics-listen: a selection serves no metrics, since they would tell of candidates "
+                               "that are not released; leave it out")));
+  if (loaded.plan->select) call.console.Message(DescribeSelecting(*loaded.plan));
+  const Result<int> code =
+      loaded.plan->select ? RunSelectingSweep(*loaded.plan, options) : RunSweep(*loaded.plan, options);
   if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
   // Where it cannot be written, the next `status` reads the journal. Who was interrupted does not wait for it.
   if (*code == 0 || *code == 1) {

@@ -18,6 +18,7 @@
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/results_root.h"
+#include "orchestrator/results/stored_plan.h"
 #include "orchestrator/results/tables/settings_notes.h"
 #include "orchestrator/results/tables/table_lines.h"
 #include "orchestrator/results/tables/table_trials.h"
@@ -81,10 +82,11 @@ bool AnyUnknown(const SweepPlan& plan, const ResultsView& view) {
   });
 }
 
-int Print(const Invocation& call, const Loaded& loaded) {
+int Print(const Invocation& call, const Loaded& asked) {
   const CommandLine& line = call.line;
-  Result<ResultsView> view = ReadShownResults(call.env, loaded.results, Plans::every);
+  Result<ResultsView> view = ReadShownResults(call.env, asked.results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
+  const Loaded loaded{AdoptReleased(asked.plan, *view), asked.specs, asked.results};
   if (const Status belongs = CheckBelongs(call, loaded.plan, *view); !belongs.ok()) return call.console.Fail(belongs);
   if (view->trials.empty())
     call.console.Message("nothing is stored in " + loaded.results + " yet; `" + SweepCommand("run", line) +
@@ -129,6 +131,9 @@ int CompleteAndPrint(const Invocation& call) {
   std::variant<Loaded, int> loaded = Load(call, true);
   if (const int* code = std::get_if<int>(&loaded)) return EndRun(options, *code);
   Loaded& sweep = std::get<Loaded>(loaded);
+  if (sweep.plan.select)
+    return EndRun(options, call.console.Fail(UsageError("table --complete: a selection runs as a whole; `" +
+                                                        SweepCommand("run", call.line) + "` runs it")));
   options.results = sweep.results;
   AddBudgetWarnings(call.env, sweep.results, sweep.plan);
   for (const Diagnostic& warning : sweep.plan.warnings) call.console.Warn(warning);

@@ -146,7 +146,8 @@ std::string PrivacyText(const PlanReport& report, std::size_t width) {
       table.Add(line);
     }
   }
-  std::string out = "Privacy, if nothing fails (†: the paper's formula, not a guarantee)";
+  std::string out = report.selection ? "Privacy of one candidate" : "Privacy";
+  out += ", if nothing fails (†: the paper's formula, not a guarantee)";
   if (claimed < report.trials.size()) out += fmt::format(", of the first {} trials", claimed);
   out += "\n" + table.Render(2);
   for (std::size_t i = 0; i < notes.texts().size(); ++i)
@@ -174,13 +175,56 @@ std::string RetriesText(const PlanReport& report, std::size_t width) {
   return "  " + Wrap(text, width - 2, 2) + "\n";
 }
 
+// What choosing costs: the claim of the best of K beside that of one candidate.
+std::string SelectionText(const PlanReport& report, std::size_t width) {
+  if (!report.selection) return "";
+  const PlannedSelection& planned = *report.selection;
+  Notes notes;
+  TextTable table({"protects", "neighbours", "δ", "ε", "one candidate", "choosing", "basis"},
+                  {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right, Align::left});
+  for (std::size_t i = 0; i < planned.claims.size(); ++i) {
+    const privacy::Claim& claim = planned.claims[i];
+    const ClaimCells cells = MakeClaimCells(claim, notes, true);
+    const double alone = planned.candidate[i];
+    const bool known = claim.status == privacy::ClaimStatus::proven && std::isfinite(alone);
+    table.Add({cells.protects, cells.neighbours, cells.delta, cells.epsilon, known ? EpsilonText(alone) : "",
+               known ? fmt::format("{:.2f}", std::max(0.0, claim.epsilon - alone)) : "", cells.basis});
+  }
+  std::string out = fmt::format("Selection: the best alone of K candidates by {}; K: {}\n", report.plan->select->score,
+                                planned.draws) +
+                    table.Render(2);
+  for (std::size_t i = 0; i < notes.texts().size(); ++i)
+    out += "  " + Wrap(fmt::format("[{}] {}", i + 1, notes.texts()[i]), width - 2, 6) + "\n";
+  for (std::size_t i = 0; i < planned.curves.size(); ++i) {
+    if (planned.curves[i].empty()) continue;
+    std::string points;
+    for (const RdpPoint& point : planned.curves[i])
+      points += fmt::format("{}{:g}: {} and {}", points.empty() ? "" : ", ", point.order,
+                            SixDigitNumber(point.candidate), SixDigitNumber(point.selection));
+    out += "  " +
+           Wrap(fmt::format("Rényi divergence of the worst candidate and of the selection ({}, {}), by order: {}",
+                            privacy::AdjacencyName(planned.claims[i].adjacency),
+                            privacy::NeighbourName(planned.claims[i].neighbour), points),
+                width - 2, 4) +
+           "\n";
+  }
+  return out + "  " +
+         Wrap(
+             "A run that is interrupted and goes on adds a block of reserve_block releases to every candidate. How "
+             "many "
+             "trials run, and for how long, tells K to whoever watches the machines, and is outside the claim.",
+             width - 2, 2) +
+         "\n\n";
+}
+
 }  // namespace
 
 std::string PlanAsText(const PlanReport& report, std::size_t width) {
   std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
                                 report.results, report.has_results ? "" : " (new)");
   out += DataText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) + AuditText(report) +
-         TrialsText(report) + "\n" + PrivacyText(report, width) + RetriesText(report, width);
+         TrialsText(report) + "\n" + SelectionText(report, width) + PrivacyText(report, width) +
+         RetriesText(report, width);
   return out;
 }
 
@@ -248,6 +292,25 @@ ordered_json DataJson(const SweepPlan& plan) {
   return data;
 }
 
+ordered_json SelectionJson(const PlanReport& report) {
+  const PlannedSelection& planned = *report.selection;
+  ordered_json claims = ordered_json::array();
+  for (std::size_t i = 0; i < planned.claims.size(); ++i) {
+    ordered_json claim = ordered_json::parse(privacy::EncodeClaim(planned.claims[i]));
+    claim["candidate_epsilon"] = NumberToJson(planned.candidate[i]);
+    claim["rdp"] = ordered_json::array();
+    for (const RdpPoint& point : planned.curves[i])
+      claim["rdp"].push_back({{"order", point.order},
+                              {"candidate", NumberToJson(point.candidate)},
+                              {"selection", NumberToJson(point.selection)}});
+    claims.push_back(std::move(claim));
+  }
+  return {{"score", report.plan->select->score}, {"distribution", report.plan->select->distribution},
+          {"mean", report.plan->select->mean},   {"draws", planned.draws},
+          {"candidates", report.trials.size()},  {"costs", planned.costs},
+          {"claims", std::move(claims)}};
+}
+
 std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, PlannedClaims& claims) {
   return TrialText(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec),
                    {{"new", trial.stored == nullptr ? "true" : "false"},
@@ -271,6 +334,7 @@ void WritePlanAsJson(const PlanReport& report, const std::function<void(std::str
   document["disk_bytes"] =
       report.total && report.total->disk_bytes ? ordered_json(*report.total->disk_bytes) : ordered_json();
   if (report.audit) document["audit"] = AuditCostJson(*report.audit);
+  if (report.selection) document["selection"] = SelectionJson(report);
   document["dropped"] = ordered_json::array();
   for (const TrialView* trial : report.dropped)
     document["dropped"].push_back({{"trial", trial->spec.id.Hex()}, {"name", FormatTrialName(trial->spec)}});

@@ -62,6 +62,16 @@ class AmendmentTest : public ::testing::Test {
   Outbox outbox_;
 };
 
+TEST_F(AmendmentTest, TrialsOfASelectionAreRefused) {
+  TrialSpec drawn = TrialBuilder(1).Build();
+  drawn.draw = "0000000000000001 0000000000000002";
+  Start(PlanOf({drawn}));
+  End(drawn.id, false);
+  for (const Amendment amendment : {Amendment::retry, Amendment::cancel})
+    EXPECT_THAT(Do(amendment, {drawn.id}).status().message(), HasSubstr("another selection"));
+  EXPECT_EQ(StateOf(0), TrialState::failed);
+}
+
 TEST_F(AmendmentTest, RetryOfATeacherBringsItsStudentsBack) {
   Start(FamilyPlan(1, 2));
   End(Id(0), false);

@@ -208,6 +208,36 @@ TEST_F(ReactorTest, TrialFailsForGoodAtTheCapOfItsFailure) {
   EXPECT_EQ(SweepExitCode(core_), 1);
 }
 
+class HiddenReactorTest : public ReactorTest {
+ protected:
+  static Core MakeHidden() {
+    Settings settings = TestSettings();
+    settings.hidden = true;
+    return Core(settings);
+  }
+  void SetUp() override { core_ = MakeHidden(); }
+};
+
+// Another attempt would be another draw of a private selection: it has other noise.
+TEST_F(HiddenReactorTest, FailedTrialsAreNotTriedAgain) {
+  for (const FailureKind kind : {FailureKind::worker_crash, FailureKind::worker_killed, FailureKind::out_of_memory,
+                                 FailureKind::agent_lost, FailureKind::disk, FailureKind::device}) {
+    core_ = MakeHidden();
+    outbox_ = {};
+    const TrialId trial = LeaseOne();
+    Fail(trial, kind);
+    Tick();
+    EXPECT_EQ(StateOf(trial), TrialState::failed) << FailureName(kind);
+    EXPECT_EQ(core_.Get(trial).attempts, 1U);
+  }
+}
+
+TEST_F(HiddenReactorTest, WhatWasSavedGoesOn) {
+  const TrialId trial = LeaseOne();
+  Fail(trial, FailureKind::stopped);
+  EXPECT_EQ(StateOf(trial), TrialState::queued);
+}
+
 TEST_F(ReactorTest, StudentsWaitForTheirTeacherAndGetItsFile) {
   const SweepPlan plan = FamilyPlan(1, 2);
   Open(plan);

@@ -1,0 +1,162 @@
+#include "experiments/privacy/selection_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "experiments/methods/methods.h"
+#include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/accountants/selection.h"
+#include "experiments/privacy/claims.h"
+#include "experiments/privacy/planned_events.h"
+#include "experiments/privacy/relation.h"
+
+namespace retort::privacy {
+namespace {
+
+// More parameters than any network has: how many there are is known when it exists.
+constexpr std::int64_t kManyCoordinates = std::int64_t{1} << 32;
+
+bool Proves(const Relation& relation, const std::vector<PrivacyEvent>& events) {
+  return std::all_of(events.begin(), events.end(), [&](const PrivacyEvent& event) {
+    return ComposeEvents(relation, {event}).unbounded.empty() && FindMissingFact(event, relation).empty();
+  });
+}
+
+// The same events as drawn by the operating system's entropy: what is checked of a seeded sweep, too.
+std::vector<PrivacyEvent> AsIfSecure(std::vector<PrivacyEvent> events) {
+  for (PrivacyEvent& event : events)
+    if (event.source == NoiseSource::seeded) event.source = NoiseSource::secure_lattice;
+  return events;
+}
+
+Result<std::vector<PrivacyEvent>> PlanCandidate(TrialSpec spec, std::int64_t lost_runs) {
+  spec.execution.retries = lost_runs;
+  RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanEventsWithRetries(spec));
+  std::erase_if(events, [](const PrivacyEvent& event) { return event.count == 0; });
+  for (PrivacyEvent& event : events)
+    if (event.unit == EventUnit::step) event.noise_coordinates = event.release_coordinates = kManyCoordinates;
+  return events;
+}
+
+Status CheckAlike(const TrialSpec& first, const TrialSpec& other) {
+  const auto differ = [&](const std::string& what) {
+    return UsageError("the candidates " + first.name + " and " + other.name + " have different " + what +
+                      ": a selection has one");
+  };
+  if (first.data->digest != other.data->digest || first.data->name != other.data->name) return differ("data sets");
+  if (first.privacy.delta != other.privacy.delta) return differ("delta");
+  if (first.noise != other.noise) return differ("noise");
+  if (first.devices != other.devices) return differ("numbers of devices");
+  if (Releases(FindKind(first), ReleaseKind::labels) != Releases(FindKind(other), ReleaseKind::labels))
+    return differ("adjacencies (one protects labels alone)");
+  return {};
+}
+
+// Of one candidate: empty where `charged` is no more than `planned`.
+std::string FindUncoveredBy(const std::vector<PrivacyEvent>& planned, const std::vector<PrivacyEvent>& charged) {
+  std::vector<std::int64_t> drawn(planned.size(), 0);
+  for (const PrivacyEvent& event : charged) {
+    if (!event.voids.empty()) return event.voids.front();
+    const auto covers = [&](const PrivacyEvent& own) {
+      PrivacyEvent same = event;
+      const bool facts = std::all_of(own.facts.begin(), own.facts.end(), [&](const std::string& fact) {
+        return std::find(event.facts.begin(), event.facts.end(), fact) != event.facts.end();
+      });
+      if (!facts || event.release_coordinates > own.release_coordinates) return false;
+      if (event.noise_coordinates < event.release_coordinates) return false;
+      same.facts = own.facts;
+      same.noise_coordinates = own.noise_coordinates;
+      same.release_coordinates = own.release_coordinates;
+      return same.SameMechanism(own);
+    };
+    const auto found = std::find_if(planned.begin(), planned.end(), covers);
+    if (found == planned.end()) return std::string(reason::kCandidateOutsidePlan);
+    std::int64_t& sum = drawn[static_cast<std::size_t>(found - planned.begin())];
+    if (event.count < 0 || event.count > found->count - sum) return std::string(reason::kCandidateOutsidePlan);
+    sum += event.count;
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<DrawLaw> MakeDrawLaw(const std::string& distribution, double mean, std::optional<double> eta) {
+  if (distribution == "poisson") return MakePoissonDraws(mean);
+  if (distribution == "geometric") return SolveNegativeBinomialDraws(1, mean);
+  if (distribution == "logarithmic") return SolveNegativeBinomialDraws(0, mean);
+  if (distribution != "truncated-negative-binomial" || !eta)
+    return UsageError(
+        "a distribution of K is poisson, geometric, logarithmic, or truncated-negative-binomial with eta");
+  return SolveNegativeBinomialDraws(*eta, mean);
+}
+
+std::string RefuseCandidate(const TrialSpec& spec) {
+  if (spec.role == Role::teacher || spec.parent)
+    return "asks a teacher, which would be trained apart from its draw; candidates train on the private examples "
+           "themselves, as dpsgd, dp-merf and lp-2st do";
+  if (spec.data == nullptr) return "has no data set, and releases nothing that a claim covers";
+  const ReleaseKind release = FindReleaseKind(FindKind(spec));
+  if (release != ReleaseKind::steps && release != ReleaseKind::embedding && release != ReleaseKind::labels)
+    return "has no proven claim of its own, so that none of the selection would be";
+  if (spec.stop.metric == StopMetric::accuracy)
+    return "stops by its accuracy on the test split, on which nothing may be chosen";
+  if (spec.data->PublicExamples() == 0)
+    return "has no public examples to be measured on: give data." + spec.data->name + " a public part of its split";
+  return "";
+}
+
+Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec> candidates, std::int64_t lost_runs) {
+  auto selection = std::make_shared<PrivateSelection>();
+  selection->law = law;
+  std::set<std::string> seen;
+  for (const TrialSpec& spec : candidates) {
+    if (const std::string why = RefuseCandidate(spec); !why.empty())
+      return UsageError("the candidate " + spec.name + " " + why);
+    RETORT_RETURN_IF_ERROR(CheckAlike(candidates.front(), spec));
+    RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanCandidate(spec, lost_runs));
+    std::string key;
+    for (const PrivacyEvent& event : events) key += EncodeEvent(event);
+    if (!seen.insert(std::move(key)).second) continue;
+    const std::vector<PrivacyEvent> drawn = AsIfSecure(events);
+    if (events.empty() || (!Proves(kExampleAdded, drawn) && !Proves(kExample, drawn) && !Proves(kLabel, drawn)))
+      return UsageError("the candidate " + spec.name +
+                        " has no finite proven claim, so that the selection would have none");
+    selection->candidates.push_back(std::move(events));
+    if (selection->candidates.size() > kMaxSelectionCosts)
+      return Refused("the candidates cost more than " + std::to_string(kMaxSelectionCosts) +
+                     " unlike amounts, all of which the ledger would have to hold; give fewer of them");
+  }
+  if (selection->candidates.empty()) return UsageError("there is no candidate to select from");
+  PrivacyEvent event;
+  event.kind = MechanismKind::private_selection;
+  event.unit = EventUnit::batch;
+  event.count = 1;
+  event.source = candidates.front().noise == NoiseMode::seeded ? NoiseSource::seeded : NoiseSource::secure_lattice;
+  event.selection = std::move(selection);
+  return event;
+}
+
+std::vector<Claim> ComputeSelectionClaims(const TrialSpec& spec, const PrivacyEvent& selection) {
+  return ComputeClaims({&spec, {}}, {selection});
+}
+
+double ComputeWorstCandidate(const Claim& claim, const PrivacyEvent& selection) {
+  const Composition composition = ComposeEvents({claim.adjacency, claim.neighbour}, {selection});
+  if (!composition.unbounded.empty() || composition.selections.empty()) return std::numeric_limits<double>::infinity();
+  return ComputeCandidateEpsilon(composition.selections.front()->pool, claim.delta);
+}
+
+std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged) {
+  std::string why(reason::kBadEvent);
+  if (selection.selection == nullptr) return why;
+  for (const std::vector<PrivacyEvent>& planned : selection.selection->candidates) {
+    why = FindUncoveredBy(planned, charged);
+    if (why.empty()) return why;
+  }
+  return why;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,43 @@
+// What a selecting sweep is charged: one event, planned from its candidates before any of them runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "experiments/privacy/accountants/selection_draws.h"
+#include "experiments/privacy/claim.h"
+#include "experiments/privacy/privacy_event.h"
+
+namespace retort::privacy {
+
+// `distribution`: "poisson", "geometric", "logarithmic" or "truncated-negative-binomial", which alone has an `eta`.
+// Error: usage.
+[[nodiscard]] Result<DrawLaw> MakeDrawLaw(const std::string& distribution, double mean, std::optional<double> eta);
+
+// Returns why a trial cannot be a candidate, as a clause about it; empty for one that can.
+[[nodiscard]] std::string RefuseCandidate(const TrialSpec& spec);
+
+// Returns the event of a selection from `candidates`. `lost_runs`: runs of the sweep that ended before it did, each of
+// which every candidate may have paid a block of releases for. Error: usage, naming the candidate that cannot be one,
+// or that is of another data set, delta, noise, adjacency or number of devices than the first; refused, for too many
+// unlike costs.
+[[nodiscard]] Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec> candidates,
+                                                 std::int64_t lost_runs);
+
+// Returns the selection's claims for trials like `spec`, a candidate.
+[[nodiscard]] std::vector<Claim> ComputeSelectionClaims(const TrialSpec& spec, const PrivacyEvent& selection);
+
+// Returns epsilon at delta of the worst candidate, by the relation of `claim`: what it would cost to run one candidate
+// and choose nothing. Infinity where there is none.
+[[nodiscard]] double ComputeWorstCandidate(const Claim& claim, const PrivacyEvent& selection);
+
+// Returns why what a drawn trial was charged is more than the selection says of any candidate (a reason of reasons.h,
+// or a void of its own); empty where one of the candidates pays for it.
+[[nodiscard]] std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged);
+
+}  // namespace retort::privacy

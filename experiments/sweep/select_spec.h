@@ -1,0 +1,38 @@
+// Private selection as part of a sweep: [sweep.select].
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "experiments/sweep/toml_tree.h"
+
+namespace retort {
+
+struct ReadContext;
+struct SweepDocument;
+
+// Measured on the labelled public examples.
+inline constexpr std::string_view kPublicScore = "public.accuracy";
+
+// Names of distributions of K.
+inline constexpr std::array<std::string_view, 4> kDrawDistributions = {"poisson", "geometric", "logarithmic",
+                                                                       "truncated-negative-binomial"};
+
+struct SelectSpec {
+  std::string score = std::string(kPublicScore);
+  std::string distribution;  // one of kDrawDistributions
+  double mean = 0;           // of K
+  std::optional<double> eta;
+  Position where;
+};
+
+// Reads [sweep.select] into the document of `context`.
+void ReadSelect(const TomlNode& select, ReadContext& context);
+
+// Reports what the rest of the sweep may not have beside a selection: seeds, and quotas that end it midway. `sweep`:
+// the [sweep] table.
+void CheckBesideSelect(const TomlNode& sweep, ReadContext& context);
+
+}  // namespace retort

@@ -1,0 +1,59 @@
+#include "orchestrator/results/planned_selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/accountants/selection.h"
+#include "experiments/privacy/relation.h"
+#include "experiments/privacy/selection_plan.h"
+
+namespace retort::orchestrator {
+namespace {
+
+constexpr double kShownOrders[] = {2, 4, 8, 16, 32, 64};
+
+std::vector<RdpPoint> FindCurve(const privacy::Claim& claim, const privacy::PrivacyEvent& event) {
+  std::vector<RdpPoint> points;
+  const privacy::Composition sum = privacy::ComposeEvents({claim.adjacency, claim.neighbour}, {event});
+  if (!sum.unbounded.empty() || sum.selections.empty()) return points;
+  const privacy::SelectionTerm& term = *sum.selections.front();
+  for (const double order : kShownOrders)
+    points.push_back({order, term.pool.ComputeRdp(order), privacy::ComputeSelectionRdp(term.law, term.pool, order)});
+  return points;
+}
+
+bool AnyFinite(const std::vector<privacy::Claim>& claims) {
+  return std::any_of(claims.begin(), claims.end(), [](const privacy::Claim& claim) {
+    return claim.status == privacy::ClaimStatus::proven && std::isfinite(claim.epsilon);
+  });
+}
+
+}  // namespace
+
+Result<PlannedSelection> PlanSelectionClaims(const SweepPlan& plan) {
+  const SelectSpec& select = *plan.select;
+  RETORT_ASSIGN_OR_RETURN(const privacy::DrawLaw law,
+                          privacy::MakeDrawLaw(select.distribution, select.mean, select.eta));
+  RETORT_ASSIGN_OR_RETURN(const privacy::PrivacyEvent event, privacy::PlanSelection(law, plan.trials, 0));
+  const TrialSpec& first = plan.trials.front();
+  PlannedSelection planned;
+  planned.draws = privacy::DescribeDraws(law);
+  planned.costs = event.selection->candidates.size();
+  planned.claims = privacy::ComputeSelectionClaims(first, event);
+  if (first.noise != NoiseMode::seeded && !AnyFinite(planned.claims)) {
+    const std::string why =
+        planned.claims.empty() ? "" : std::string(privacy::DescribeReason(planned.claims.front().reason));
+    return UsageError("no claim of the selection has a finite bound at delta = " + std::to_string(first.privacy.delta) +
+                      ". " + why);
+  }
+  for (const privacy::Claim& claim : planned.claims) {
+    const bool proven = claim.status == privacy::ClaimStatus::proven;
+    planned.candidate.push_back(proven ? privacy::ComputeWorstCandidate(claim, event) : claim.epsilon);
+    planned.curves.push_back(proven ? FindCurve(claim, event) : std::vector<RdpPoint>());
+  }
+  return planned;
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Sweeps that select: the best alone is released under the selection's claim, everything else stays hidden and is
+destroyed, and kills change neither the draw nor what is released.
+
+usage: selection_test.py --retort PROGRAM --source DIR [--worker SCRIPTED_WORKER]
+With a scripted worker nothing is trained, and scores follow from ids.
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+import sweep_run  # noqa: E402
+
+OPTIONS = sweep_run.parse_options("retort", "source", worker="")
+ROUNDS = int(os.environ.get("RETORT_KILL_ROUNDS", "6"))
+
+SWEEP = """
+steps = {steps}
+method = "dpsgd"
+reserve_block = 4
+[sweep]
+name = "chosen"
+grid.lr = {lr}
+[sweep.select]
+distribution = "{distribution}"
+mean = {mean}
+[table.main]
+rows = ["method", "lr"]
+"""
+
+
+class SelectionTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="retort-selection-")
+        self.results = os.path.join(self.folder, "results", "chosen")
+        self.sweep = os.path.join(self.folder, "chosen.toml")
+        self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
+        if OPTIONS.worker:
+            self.environment["RETORT_WORKER"] = OPTIONS.worker
+
+    def write(self, noise="seeded", lr="[0.5, 1, 2, 4]", distribution="geometric", mean=4, steps=12):
+        head = sweep_run.SMALL_DIGITS.format(source=os.path.abspath(OPTIONS.source))
+        text = head.replace('noise = "seeded"', f'noise = "{noise}"').replace("\nlr = 1\n", "\n")
+        with open(self.sweep, "w", encoding="utf-8") as file:
+            file.write(text + SWEEP.format(lr=lr, distribution=distribution, mean=mean, steps=steps))
+
+    def retort(self, *words, code=0, results=None):
+        command = [OPTIONS.retort, *words, "--results", results or self.results]
+        run = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, check=False)
+        if code is not None:
+            self.assertEqual(run.returncode, code, f"{' '.join(command)}\n{run.stdout}\n{run.stderr}")
+        return run
+
+    def json(self, *words, **options):
+        return json.loads(self.retort(*words, "--json", **options).stdout)
+
+    def start(self):
+        return subprocess.Popen([OPTIONS.retort, "run", self.sweep, "--results", self.results, "--slots", "2"],
+                                cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True)
+
+    def charges(self):
+        """(trial, count that is charged) of the ledger, of released and standing trials alike."""
+        text = self.retort("archive", "--out", "-").stdout
+        entries = [json.loads(line)["reservation"] for line in text.splitlines() if line.startswith('{"reservation"')]
+        return [(e["trial"], e.get("used", e["event"]["count"])) for e in entries]
+
+    def released(self):
+        trials = self.json("list")["trials"]
+        self.assertEqual(len(trials), 1, trials)
+        return trials[0]
+
+    def assert_nothing_left(self):
+        self.assertFalse(os.path.exists(os.path.join(self.results, "hidden")))
+        for folder, _, names in os.walk(self.results):
+            for name in names:
+                self.assertNotIn(name, ("series.log", "transcript.log", "manifest.log"), folder)
+        self.assertEqual(len(os.listdir(os.path.join(self.results, "trials"))), 1)
+
+    def test_best_alone_is_released_and_pays_for_choosing(self):
+        self.write(noise="secure")
+        planned = self.json("plan", self.sweep)["selection"]
+        self.assertEqual((planned["candidates"], planned["costs"]), (4, 1))
+        self.retort("run", self.sweep)
+        self.assert_nothing_left()
+        trial = self.released()
+        self.assertEqual(trial["state"], "succeeded")
+        self.assertIn("public.accuracy", trial["metrics"])
+        shown = self.json("show", trial["trial"])
+        claims = {(c["adjacency"], c["neighbour"]): c for c in shown["claims"]}
+        for claim in planned["claims"]:
+            mine = claims[claim["adjacency"], claim["neighbour"]]
+            self.assertEqual(mine["epsilon"], claim["epsilon"])
+            self.assertGreater(float(mine["epsilon"]), float(claim["candidate_epsilon"]))
+            self.assertTrue(mine["accountant"].startswith("selection-"))
+            self.assertIn("unselected-hidden", mine["assumptions"])
+            self.assertIn("geometric", mine["reason"])
+        self.assertEqual([c for _, c in self.charges() if c > 0], [1])
+        self.retort("verify")
+        table = self.json("table", self.sweep)
+        cells = [c for c in table["cells"] if c["state"] == "complete"]
+        self.assertEqual(len(cells), 1)
+        self.assertIn("selection-", json.dumps(cells[0]["claims"]))
+
+    def test_running_again_changes_nothing(self):
+        self.write()
+        self.retort("run", self.sweep)
+        trial, charges = self.released(), self.charges()
+        self.retort("run", self.sweep)
+        self.assertEqual((self.released(), self.charges()), (trial, charges))
+
+    def test_hidden_trials_are_refused_with_the_reason(self):
+        self.write(mean=30, steps=60)
+        process = self.start()
+        hidden = os.path.join(self.results, "hidden", "run")
+        deadline = time.monotonic() + sweep_run.PATIENCE
+        while not os.path.exists(os.path.join(hidden, "trials")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        trials = os.listdir(os.path.join(hidden, "trials"))
+        name = trials[0]
+        for words in (["list"], ["status"], ["show", name], ["report", "--out", "-"], ["verify"], ["retry", name],
+                      ["export", name, "student", "--format", "torch", "--out", "student.pt"], ["archive", "--out", "-"]):
+            run = self.retort(*words, results=hidden, code=None)
+            self.assertNotEqual(run.returncode, 0, words)
+            self.assertIn("private selection", run.stdout + run.stderr, words)
+        run = self.retort("table", self.sweep, results=hidden, code=None)
+        self.assertIn("private selection", run.stdout + run.stderr)
+        shown = self.retort("list").stdout + self.retort("status", code=None).stdout
+        for trial in trials:
+            self.assertNotIn(trial[-16:-8], shown)
+        for file in ("results.h5", "metrics.prom"):
+            self.assertFalse(os.path.exists(os.path.join(hidden, file)), file)
+        metrics = os.path.join(self.results, "metrics.prom")
+        if os.path.exists(metrics):
+            with open(metrics, encoding="utf-8") as file:
+                self.assertNotIn("-selected", file.read())
+        self.assertEqual(os.stat(hidden).st_mode & 0o077, 0)
+        process.send_signal(signal.SIGKILL)
+        _, said = process.communicate()
+        for trial in trials:
+            self.assertNotIn(trial[-16:-8], said)
+        self.assertNotIn("public.accuracy =", said)
+
+    def test_kills_change_neither_release_nor_charge(self):
+        self.write(mean=8, steps=20)
+        began = time.monotonic()
+        process = self.start()
+        process.communicate()
+        took = time.monotonic() - began
+        expected = self.released()
+        chance = random.Random(7)
+        for number in range(ROUNDS):
+            self.results = os.path.join(self.folder, "results", f"chosen-{number}")
+            for _ in range(chance.randint(1, 4)):
+                process = self.start()
+                time.sleep(chance.uniform(0.01, took * 1.1))
+                process.kill()
+                process.communicate()
+            self.retort("run", self.sweep, "--slots", "2")
+            trial = self.released()
+            self.assertEqual((trial["trial"], trial["row_digest"]), (expected["trial"], expected["row_digest"]))
+            self.assert_nothing_left()
+            self.assertEqual([c for _, c in self.charges() if c > 0], [1])
+            self.retort("verify")
+
+    def test_interruptions_are_paid_for_by_every_candidate(self):
+        self.write(noise="secure", mean=8, steps=20)
+        planned = self.json("plan", self.sweep)["selection"]["claims"][0]["epsilon"]
+        process = self.start()
+        while not os.path.exists(os.path.join(self.results, "hidden", "run", "trials")) and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        self.retort("run", self.sweep, "--slots", "2")
+        claims = self.json("show", self.released()["trial"])["claims"]
+        self.assertGreater(claims[0]["epsilon"], planned)
+        self.assertLess(claims[0]["epsilon"], 2 * planned)
+
+    def test_a_draw_that_is_gone_is_not_made_again(self):
+        self.write(noise="secure", mean=30, steps=60)
+        process = self.start()
+        draw = os.path.join(self.results, "hidden", "draw.json")
+        while not os.path.exists(os.path.join(self.results, "hidden", "run", "journal.log")) and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        with open(draw, encoding="utf-8") as file:
+            before = file.read()
+        again = self.start()
+        time.sleep(0.5)
+        again.kill()
+        again.communicate()
+        with open(draw, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+        os.remove(draw)
+        run = self.retort("run", self.sweep, code=None)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("another selection", run.stderr)
+        self.assertEqual([c for _, c in self.charges() if c > 0], [1])
+
+    def test_a_larger_list_is_another_selection(self):
+        self.write()
+        self.retort("run", self.sweep)
+        self.write(lr="[0.5, 1, 2, 4, 8]")
+        run = self.retort("run", self.sweep, code=None)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("another selection", run.stderr)
+
+    def test_candidates_that_fail_have_the_lowest_score(self):
+        if not OPTIONS.worker:
+            self.skipTest("needs a worker that fails on purpose")
+        self.write(lr="[13, 1]", mean=12)
+        self.retort("run", self.sweep)
+        self.assertEqual(self.released()["spec"]["lr"], 1)
+        self.results += "-failed"
+        self.write(lr="[13]")
+        self.retort("run", self.sweep, code=1)
+        trial = self.released()
+        self.assertEqual(trial["state"], "failed")
+        self.assert_refused("retry", trial["trial"])
+        self.assertEqual([c for _, c in self.charges() if c > 0], [1])
+
+    def assert_refused(self, *words):
+        run = self.retort(*words, code=None)
+        self.assertNotEqual(run.returncode, 0, words)
+        self.assertIn("selection", run.stdout + run.stderr, words)
+
+    def test_nothing_is_released_where_nothing_was_drawn(self):
+        self.write(distribution="poisson", mean=1e-6)
+        self.retort("run", self.sweep)
+        trial = self.released()
+        self.assertEqual((trial["state"], trial["metrics"]), ("cancelled", {}))
+        self.assertFalse(os.path.exists(os.path.join(self.results, "hidden")))
+        self.assertEqual([c for _, c in self.charges() if c > 0], [1])
+        self.retort("verify")
+        self.retort("run", self.sweep)
+
+    def test_a_selection_serves_no_metrics(self):
+        self.write()
+        self.assert_refused("run", self.sweep, "--metrics-listen", "127.0.0.1:0")
+        self.assert_refused("table", self.sweep, "--complete")
+        self.assert_refused("chaos", self.sweep)
+
+    def test_bad_input_names_the_reason(self):
+        for change, words in ((("\n[sweep]", '\nstop = { metric = "test.accuracy", above = 0.9 }\n[sweep]'), "test split"),
+                              (('distribution = "geometric"', 'score = "test.accuracy"\ndistribution = "geometric"'),
+                               "test split"),
+                              (("noise_multiplier = 1\n", "noise_multiplier = 0\n"), ""),
+                              (("public = [512, 640], ", ""), "public"),
+                              (("[sweep.select]", "seeds = [1]\n[sweep.select]"), "seed"),
+                              (('distribution = "geometric"', 'distribution = "constant"'), "constant")):
+            self.write(noise="secure")
+            with open(self.sweep, encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn(change[0], text)
+            with open(self.sweep, "w", encoding="utf-8") as file:
+                file.write(text.replace(change[0], change[1], 1))
+            run = self.retort("plan", self.sweep, code=None)
+            self.assertNotEqual(run.returncode, 0, change)
+            self.assertIn(words, run.stderr, change)
+
+    def test_budgets_cover_the_selection_as_a_whole(self):
+        self.write(noise="secure")
+        cost = self.json("plan", self.sweep)["selection"]["claims"][0]["epsilon"]
+        with open(self.sweep, encoding="utf-8") as file:
+            text = file.read()
+        for budget, code in ((cost - 0.01, None), (cost + 0.01, 0)):
+            line = f"budget = {{ epsilon = {budget}, delta = 1e-4 }}\n[trial]"
+            with open(self.sweep, "w", encoding="utf-8") as file:
+                file.write(text.replace("[trial]", line, 1))
+            run = self.retort("run", self.sweep, code=code)
+            self.assertEqual(run.returncode == 0, code == 0, run.stderr)
+            if code is None:
+                self.assertIn("budget", run.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if sweep_run.all_tests_pass() else 1)
