@@ -65,12 +65,13 @@ std::string FindUncoveredBy(const std::vector<PrivacyEvent>& planned, const std:
       const bool facts = std::all_of(own.facts.begin(), own.facts.end(), [&](const std::string& fact) {
         return std::find(event.facts.begin(), event.facts.end(), fact) != event.facts.end();
       });
-      if (!facts || event.release_coordinates > own.release_coordinates) return false;
-      if (event.noise_coordinates < event.release_coordinates) return false;
       same.facts = own.facts;
-      same.noise_coordinates = own.noise_coordinates;
-      same.release_coordinates = own.release_coordinates;
-      return same.SameMechanism(own);
+      const bool whole = event.noise_coordinates >= event.release_coordinates;
+      if (own.unit == EventUnit::step && whole && event.release_coordinates <= own.release_coordinates) {
+        same.noise_coordinates = own.noise_coordinates;
+        same.release_coordinates = own.release_coordinates;
+      }
+      return facts && same.SameMechanism(own);
     };
     const auto found = std::find_if(planned.begin(), planned.end(), covers);
     if (found == planned.end()) return std::string(reason::kCandidateOutsidePlan);

@@ -149,9 +149,8 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
     case MechanismKind::loss_noise:
       return "Released: " + count + " updates computed from losses with noise, which the noise does not reach.";
     case MechanismKind::private_selection:
-      return "Released: the best alone of K candidates, drawn with replacement from those that charge in " +
-             std::to_string(event.selection == nullptr ? 0 : event.selection->candidates.size()) +
-             " unlike ways (K: " + (event.selection == nullptr ? "unknown" : DescribeDraws(event.selection->law)) +
+      return "Released: the best alone of K candidates, drawn with replacement (K: " +
+             (event.selection == nullptr ? "unknown" : DescribeDraws(event.selection->law)) +
              "); the others were destroyed unseen.";
     case MechanismKind::none:
       return "Released: " + count + " answers of the teacher without noise.";
@@ -219,15 +218,18 @@ std::string AboutOthers(const std::vector<Claim>& claims) {
 }
 
 std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) {
-  std::string text =
-      "Not covered: what was chosen by looking at results on private examples; other trials on the same "
-      "data, which "
-      "add up (`retort status` shows the sum); the time that answers took; what `retort audit` finds";
   const auto rests_on = [&](std::string_view name) {
     return std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
       return std::find(claim.assumptions.begin(), claim.assumptions.end(), name) != claim.assumptions.end();
     });
   };
+  std::string text = rests_on(kAssumeHiddenDraws)
+                         ? "Not covered: what else was chosen by looking at results on private examples, and how many "
+                           "trials the selection ran, and for how long"
+                         : "Not covered: what was chosen by looking at results on private examples";
+  text +=
+      "; other trials on the same data, which add up (`retort status` shows the sum); the time that answers took; what "
+      "`retort audit` finds";
   if (rests_on(kSelectedOnTest)) text += "; the test examples, on which the step to stop at was chosen";
   const auto added = [](const Claim& claim) { return Proven(claim) && claim.neighbour == Neighbour::add_remove; };
   if (std::any_of(claims.begin(), claims.end(), added)) text += "; the number of private examples";

@@ -8,6 +8,7 @@ With a scripted worker nothing is trained, and scores follow from ids.
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ rows = ["method", "lr"]
 class SelectionTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="retort-selection-")
+        self.addCleanup(shutil.rmtree, self.folder)
         self.results = os.path.join(self.folder, "results", "chosen")
         self.sweep = os.path.join(self.folder, "chosen.toml")
         self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}

@@ -103,6 +103,11 @@ std::string AuditText(const std::optional<privacy::AuditReport>& audit, std::siz
 
 std::string EventText(const storage::LedgerEntry& entry) {
   const privacy::PrivacyEvent& event = entry.event;
+  if (event.selection != nullptr)
+    return fmt::format("the best of K candidates, K: {}; {}", privacy::DescribeDraws(event.selection->law),
+                       event.selection->candidates.size() == 1
+                           ? "all charge the same"
+                           : fmt::format("they charge in {} ways", event.selection->candidates.size()));
   std::string text =
       fmt::format("sensitivity {}, noise {}", ShortNumber(event.sensitivity), ShortNumber(event.noise_std));
   if (event.sampling_rate < 1) text += fmt::format(", sampled at {}", ShortNumber(event.sampling_rate));

@@ -163,6 +163,15 @@ std::string FormatMarks(const std::vector<std::string>& footnotes, Notes& notes)
   return marks;
 }
 
+bool HasSelection(const ResultTable& table) {
+  for (const auto* claims : AllClaims(table))
+    for (const privacy::Claim& claim : *claims)
+      if (std::find(claim.assumptions.begin(), claim.assumptions.end(), privacy::kAssumeHiddenDraws) !=
+          claim.assumptions.end())
+        return true;
+  return false;
+}
+
 std::vector<std::string> MakeLegend(const ResultTable& table) {
   std::vector<std::string> legend;
   if (HasFormula(table)) legend.emplace_back("†: the paper's formula at this run's parameters; not a guarantee.");
@@ -175,6 +184,10 @@ std::vector<std::string> MakeLegend(const ResultTable& table) {
   if (!seen.empty())
     legend.emplace_back(
         "Each ε is of one trial (the worst of its seeds). `status` shows what all trials together cost a data set.");
+  if (HasSelection(table))
+    legend.emplace_back(
+        "An ε by selection-profile or selection-rdp is that of a private selection: how the settings of its row were "
+        "chosen is in it, as long as nobody sees the candidates that were not (`unselected-hidden`).");
   AddMeasurements(table, legend);
   AddPublished(table, legend);
   for (const std::string& warning : table.warnings) legend.push_back("Warning: " + warning);

@@ -172,6 +172,21 @@ TEST(SelectionPlan, WhatACandidateWasPlannedToDrawIsCovered) {
   EXPECT_EQ(FindUncovered(event, part), "");
 }
 
+TEST(SelectionPlan, LabelsThatWerePlannedAreCovered) {
+  TrialSpec spec = Candidate(2);
+  spec.method = "lp-2st";
+  spec.release.epsilon0 = 1;
+  const std::vector<TrialSpec> candidates = {spec};
+  const PrivacyEvent event = Planned(candidates);
+  std::vector<PrivacyEvent> drawn = PlanEvents(spec).value();
+  ASSERT_GT(drawn.size(), 1U);
+  EXPECT_EQ(FindUncovered(event, drawn), "");
+  for (const Claim& claim : ComputeSelectionClaims(spec, event))
+    EXPECT_EQ(std::isfinite(claim.epsilon), claim.adjacency == Adjacency::label);
+  drawn.back().noise_coordinates = 1;
+  EXPECT_EQ(FindUncovered(event, drawn), reason::kCandidateOutsidePlan);
+}
+
 TEST(SelectionPlan, WhatWasNotPlannedIsNotCovered) {
   const PrivacyEvent event = Planned({Candidate(2), Candidate(3)});
   EXPECT_EQ(FindUncovered(event, Drawn(Candidate(1.5))), reason::kCandidateOutsidePlan);
