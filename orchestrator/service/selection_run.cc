@@ -92,7 +92,6 @@ class SelectionRun {
     RETORT_ASSIGN_OR_RETURN(law_,
                             privacy::MakeDrawLaw(plan_.select->distribution, plan_.select->mean, plan_.select->eta));
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results_));
-    if (options_.shared_umask) RETORT_RETURN_IF_ERROR(storage::ShareFolder(results_, *options_.shared_umask));
     RETORT_ASSIGN_OR_RETURN(SharedExamples shared, MarkExamples());
     Settings settings;
     settings.results = results_;
@@ -163,9 +162,20 @@ class SelectionRun {
           "the draw of this selection is gone from {}: it cannot go on, and what it was charged stays. To draw anew is "
           "another selection; give it a folder of its own with --results",
           HiddenFolder(results_)));
+    RETORT_RETURN_IF_ERROR(CloseHidden());
     SelectionDraw made = DrawSelection(selection_.id, law_, plan_.trials.size(), MakeDrawBits(selection_));
     RETORT_RETURN_IF_ERROR(WriteDraw(env_, results_, made));
     return made;
+  }
+
+  // Nobody but the owner enters the hidden folder, however open the results are.
+  Status CloseHidden() {
+    const std::string folder = HiddenFolder(results_);
+    RETORT_RETURN_IF_ERROR(env_.CreateDirectories(folder));
+    std::error_code failed;
+    fs::permissions(folder, fs::perms::owner_all, failed);
+    return failed ? EnvironmentError(fmt::format("{} cannot be closed to others: {}", folder, failed.message()))
+                  : Status();
   }
 
   [[nodiscard]] std::vector<std::size_t> ListEntries(const Recovered& recovered, TrialId trial) const {
@@ -241,6 +251,7 @@ class SelectionRun {
     options.results = HiddenResults(results_);
     options.hidden = true;
     options.shared_umask.reset();
+    RETORT_RETURN_IF_ERROR(CloseHidden());
     RETORT_RETURN_IF_ERROR(MarkHidden(env_, options.results));
     RETORT_ASSIGN_OR_RETURN(const int code, RunSweep(MakeHiddenPlan(plan_, drawn), options));
     const bool ended = code == 0 || code == 1 || code == ExitCode(StatusCode::environment);
@@ -342,6 +353,7 @@ class SelectionRun {
     if (failed)
       return EnvironmentError(fmt::format("{} cannot be removed ({}): remove it, since what it holds was not chosen",
                                           HiddenFolder(results_), failed.message()));
+    if (options_.shared_umask) RETORT_RETURN_IF_ERROR(storage::ShareFolder(results_, *options_.shared_umask));
     const Core& core = recovered.core;
     ReadSurroundings(env_, recovered.core);
     const int code = core.CountIn(TrialState::failed) > 0 ? 1 : 0;

@@ -150,6 +150,19 @@ class SelectionTest(unittest.TestCase):
             self.assertNotIn(trial[-16:-8], said)
         self.assertNotIn("public.accuracy =", said)
 
+    def test_hidden_folder_is_closed_where_others_may_read(self):
+        self.write(mean=30, steps=60)
+        process = subprocess.Popen([OPTIONS.retort, "run", self.sweep, "--results", self.results, "--share"],
+                                   cwd=self.folder, env=self.environment, stderr=subprocess.DEVNULL)
+        hidden = os.path.join(self.results, "hidden")
+        sweep_run.wait_for(lambda: os.path.exists(os.path.join(hidden, "run", "trials")), "drawn trials")
+        self.assertEqual(os.stat(hidden).st_mode & 0o077, 0)
+        process.kill()
+        process.communicate()
+        self.retort("run", self.sweep, "--share", "--slots", "4")
+        self.assert_nothing_left()
+        self.assertNotEqual(os.stat(os.path.join(self.results, "results.h5")).st_mode & 0o044, 0)
+
     def test_kills_change_neither_release_nor_charge(self):
         self.write(mean=8, steps=20)
         began = time.monotonic()
