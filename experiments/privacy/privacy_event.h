@@ -180,8 +180,8 @@ struct PrivacyEvent {
   [[nodiscard]] bool SameMechanism(const PrivacyEvent& other) const;
 };
 
-// What a selection may draw: each candidate's events, none of them a selection. Candidates that charge the same stand
-// here once.
+// What a selection may draw: each candidate's events, none of them a selection. Those that another one costs as much as
+// under every relation are left out.
 struct PrivateSelection {
   DrawLaw law;
   std::vector<std::vector<PrivacyEvent>> candidates;

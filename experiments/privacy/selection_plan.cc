@@ -55,24 +55,33 @@ Status CheckAlike(const TrialSpec& first, const TrialSpec& other) {
   return {};
 }
 
+// Whether `event` costs no more than `own` under every relation, draw for draw: the same mechanism with no less noise.
+bool IsCovered(const PrivacyEvent& event, const PrivacyEvent& own) {
+  PrivacyEvent same = event;
+  const bool facts = std::all_of(own.facts.begin(), own.facts.end(), [&](const std::string& fact) {
+    return std::find(event.facts.begin(), event.facts.end(), fact) != event.facts.end();
+  });
+  same.facts = own.facts;
+  const bool whole = event.noise_coordinates >= event.release_coordinates;
+  if (own.unit == EventUnit::step && whole && event.release_coordinates <= own.release_coordinates) {
+    same.noise_coordinates = own.noise_coordinates;
+    same.release_coordinates = own.release_coordinates;
+  }
+  const auto moved = [](const PrivacyEvent& one) { return (one.sensitivity + one.granularity) / one.noise_std; };
+  if (event.noise_std > own.noise_std && own.noise_std > 0 && moved(event) <= moved(own)) {
+    same.noise_std = own.noise_std;
+    same.granularity = own.granularity;
+  }
+  if (event.epsilon0 < own.epsilon0 && event.epsilon0 > 0) same.epsilon0 = own.epsilon0;
+  return facts && same.SameMechanism(own);
+}
+
 // Of one candidate: empty where `charged` is no more than `planned`.
 std::string FindUncoveredBy(const std::vector<PrivacyEvent>& planned, const std::vector<PrivacyEvent>& charged) {
   std::vector<std::int64_t> drawn(planned.size(), 0);
   for (const PrivacyEvent& event : charged) {
     if (!event.voids.empty()) return event.voids.front();
-    const auto covers = [&](const PrivacyEvent& own) {
-      PrivacyEvent same = event;
-      const bool facts = std::all_of(own.facts.begin(), own.facts.end(), [&](const std::string& fact) {
-        return std::find(event.facts.begin(), event.facts.end(), fact) != event.facts.end();
-      });
-      same.facts = own.facts;
-      const bool whole = event.noise_coordinates >= event.release_coordinates;
-      if (own.unit == EventUnit::step && whole && event.release_coordinates <= own.release_coordinates) {
-        same.noise_coordinates = own.noise_coordinates;
-        same.release_coordinates = own.release_coordinates;
-      }
-      return facts && same.SameMechanism(own);
-    };
+    const auto covers = [&event](const PrivacyEvent& own) { return IsCovered(event, own); };
     const auto found = std::find_if(planned.begin(), planned.end(), covers);
     if (found == planned.end()) return std::string(reason::kCandidateOutsidePlan);
     std::int64_t& sum = drawn[static_cast<std::size_t>(found - planned.begin())];
@@ -80,6 +89,14 @@ std::string FindUncoveredBy(const std::vector<PrivacyEvent>& planned, const std:
     sum += event.count;
   }
   return "";
+}
+
+// Adds a candidate, unless one that is kept costs as much under every relation; drops those that it costs as much as.
+void KeepWorst(std::vector<PrivacyEvent> events, std::vector<std::vector<PrivacyEvent>>& kept) {
+  const auto covers = [&](const std::vector<PrivacyEvent>& own) { return FindUncoveredBy(own, events).empty(); };
+  if (std::any_of(kept.begin(), kept.end(), covers)) return;
+  std::erase_if(kept, [&](const std::vector<PrivacyEvent>& own) { return FindUncoveredBy(events, own).empty(); });
+  kept.push_back(std::move(events));
 }
 
 }  // namespace
@@ -125,7 +142,7 @@ Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec
     if (events.empty() || (!Proves(kExampleAdded, drawn) && !Proves(kExample, drawn) && !Proves(kLabel, drawn)))
       return UsageError("the candidate " + spec.name +
                         " has no finite proven claim, so that the selection would have none");
-    selection->candidates.push_back(std::move(events));
+    KeepWorst(std::move(events), selection->candidates);
     if (selection->candidates.size() > kMaxSelectionCosts)
       return Refused("the candidates cost more than " + std::to_string(kMaxSelectionCosts) +
                      " unlike amounts, all of which the ledger would have to hold; give fewer of them");

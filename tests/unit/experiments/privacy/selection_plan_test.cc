@@ -26,6 +26,14 @@ TrialSpec Candidate(double noise) {
   return spec;
 }
 
+// Less noise in each step, and fewer steps: neither costs as much as the other under every relation.
+TrialSpec LongCandidate(double noise) {
+  TrialSpec spec = Candidate(noise);
+  spec.steps = 10 * spec.steps;
+  spec.name += "-long";
+  return spec;
+}
+
 PrivacyEvent Planned(const std::vector<TrialSpec>& candidates, std::int64_t lost = 0, double mean = 10) {
   Result<PrivacyEvent> event = PlanSelection(Geometric(mean), candidates, lost);
   EXPECT_TRUE(event.ok()) << event.status().message();
@@ -44,13 +52,13 @@ double Epsilon(const std::vector<TrialSpec>& candidates, std::int64_t lost = 0, 
 }
 
 TEST(SelectionPlan, EventRoundTrips) {
-  const PrivacyEvent event = Planned({Candidate(2), Candidate(3)});
+  const PrivacyEvent event = Planned({Candidate(2), LongCandidate(3)});
   const Result<PrivacyEvent> read = DecodeEvent(EncodeEvent(event));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_TRUE(read->SameMechanism(event));
   EXPECT_EQ(EncodeEvent(*read), EncodeEvent(event));
   EXPECT_EQ(read->selection->candidates.size(), 2U);
-  const PrivacyEvent other = Planned({Candidate(2), Candidate(4)});
+  const PrivacyEvent other = Planned({Candidate(2), LongCandidate(4)});
   EXPECT_FALSE(other.SameMechanism(event));
 }
 
@@ -63,7 +71,7 @@ TEST(SelectionPlan, ASelectionInsideASelectionIsDamage) {
 }
 
 TEST(SelectionPlan, ClaimsAreThoseOfTheCalculator) {
-  const std::vector<TrialSpec> candidates = {Candidate(2), Candidate(3)};
+  const std::vector<TrialSpec> candidates = {Candidate(2), LongCandidate(3)};
   const PrivacyEvent event = Planned(candidates);
   const std::vector<Claim> claims = ComputeSelectionClaims(candidates.front(), event);
   for (const Relation& relation : {kExampleAdded, kExample}) {
@@ -106,6 +114,20 @@ TEST(SelectionPlan, CandidatesThatCostTheSameStandInItOnce) {
   TrialSpec slow = Candidate(2);
   slow.optimization.lr = 0.25;
   EXPECT_EQ(Planned({Candidate(2), slow}).selection->candidates.size(), 1U);
+}
+
+TEST(SelectionPlan, CandidatesThatAnotherCostsAsMuchAsAreLeftOut) {
+  TrialSpec few = Candidate(2);
+  few.steps /= 2;
+  for (const std::vector<TrialSpec>& candidates :
+       {std::vector{Candidate(2), Candidate(3), few}, std::vector{few, Candidate(3), Candidate(2)}}) {
+    const PrivacyEvent event = Planned(candidates);
+    ASSERT_EQ(event.selection->candidates.size(), 1U);
+    EXPECT_EQ(event.selection->candidates.front().front().noise_std,
+              PlanEvents(Candidate(2)).value().front().noise_std);
+    EXPECT_EQ(event.selection->candidates.front().front().count, Candidate(2).steps);
+  }
+  EXPECT_EQ(Planned({Candidate(2), LongCandidate(3)}).selection->candidates.size(), 2U);
 }
 
 TEST(SelectionPlan, SeededNoiseLeavesNoBound) {
