@@ -151,19 +151,19 @@ struct InputValues {
 struct DistillValues {
   DistillationLoss loss = DistillationLoss::dkd;
   ImageLabel label = ImageLabel::teacher;  // of private images
+  GradientTarget target = GradientTarget::step;
+  bool project = true;   // g~ less the mean of each row, which a gradient at logits does not have
+  bool balance = false;  // rows of the transfer set are drawn evenly by their first class; labels that
+                         // neighbours propagate are shared out evenly among the classes
   double dkd_alpha = 1, dkd_beta = 8;
   double temperature = 1;
-  double kappa = 0.25;      // gamma * C, the size of the injected step, at the start
-  double kappa_end = 0.01;  // reached linearly at the last step
-  double gamma = 0;         // of y = p - gamma g~, throughout; 0 = kappa / norm_bound
-  GradientTarget target = GradientTarget::step;
-  bool project = true;              // g~ less the mean of each row, which a gradient at logits does not have
+  double kappa = 0.25;              // gamma * C, the size of the injected step, at the start
+  double kappa_end = 0.01;          // reached linearly at the last step
+  double gamma = 0;                 // of y = p - gamma g~, throughout; 0 = kappa / norm_bound
   std::int64_t replay = 40;         // batches the transfer set keeps
   std::int64_t student_steps = 16;  // per release step
   std::int64_t student_batch = 64;
   double replay_fraction = 0.5;  // of each student batch
-  bool balance = false;          // rows of the transfer set are drawn evenly by their first class; labels that
-                                 // neighbours propagate are shared out evenly among the classes
 };
 
 // How the private examples are shared out among the members of an ensemble or the clients of fedavg.
@@ -195,16 +195,16 @@ struct StagedLabelValues {
 };
 
 struct OptimizationValues {
-  double lr = 1e-3;
-  double lr_hold = 0.5;                   // fraction of the steps at full rate
-  double lr_end = 0.05;                   // factor reached linearly at the end
-  double momentum = 0.9;                  // sgd only
   Optimizer optimizer = Optimizer::adam;  // DP-SGD is SGD whatever it says
-  double weight_decay = 0;                // sgd: added to the gradient; adam: decoupled
   Schedule schedule = Schedule::linear;
-  std::int64_t lr_drops = 2;  // schedule "step": drops to a tenth, evenly spread
   Initialisation initialisation = Initialisation::as_defined;
-  double averaging = 0;  // dpsgd: weight of the past in the running mean of parameters; 0 = the last
+  double lr = 1e-3;
+  double lr_hold = 0.5;       // fraction of the steps at full rate
+  double lr_end = 0.05;       // factor reached linearly at the end
+  double momentum = 0.9;      // sgd only
+  double weight_decay = 0;    // sgd: added to the gradient; adam: decoupled
+  std::int64_t lr_drops = 2;  // schedule "step": drops to a tenth, evenly spread
+  double averaging = 0;       // dpsgd: weight of the past in the running mean of parameters; 0 = the last
 };
 
 struct GeneratorValues {
@@ -213,10 +213,10 @@ struct GeneratorValues {
   std::int64_t latent = 100;
   std::int64_t width = 32;
   double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
-  GeneratorForm form = GeneratorForm::dafl;
   double bn_statistics = 0;  // distance of a batch's statistics from those a batch norm holds
   double adversarial = 0;    // dense: disagreement of student and teacher
   double latent_lr = 0;      // above 0: the latents persist and are trained
+  GeneratorForm form = GeneratorForm::dafl;
   Discriminator discriminator = Discriminator::student;
   GeneratorNetwork network = GeneratorNetwork::dafl;
   std::int64_t pretrain_steps = 0;  // against the fixed teacher, before the first release

@@ -119,8 +119,9 @@ TEST_P(CudaTrial, RecordedStepsGiveTheBitsOfStepsAsTheyAre) {
     EXPECT_EQ(got.file.curves.at(name), points) << name;
   }
   const auto provenance = nlohmann::json::parse(got.file.provenance_json);
+  const nlohmann::json graphs = provenance.value("graphs", nlohmann::json::object());
   std::int64_t replayed = 0, others = 0;
-  for (const auto& [name, region] : provenance.value("graphs", nlohmann::json::object()).items()) {
+  for (const auto& [name, region] : graphs.items()) {
     replayed += region["replayed"].get<std::int64_t>();
     others += region["eager"].get<std::int64_t>();
     if (region.contains("declined"))

@@ -580,10 +580,11 @@ at::Tensor Convolution(const at::Tensor& input, const at::Tensor& weight, const 
                        at::IntArrayRef output_padding, std::int64_t groups) {
   const at::Tensor added = bias.value_or(at::Tensor());
   CheckTogether({input, weight, added}, "convolution");
-  const std::optional<at::Tensor> opened = added.defined() ? std::optional(Opened(added)) : std::nullopt;
-  const auto compute = [x = Opened(input), w = Opened(weight), opened, stride = stride.vec(), padding = padding.vec(),
+  const auto compute = [x = Opened(input), w = Opened(weight), added, stride = stride.vec(), padding = padding.vec(),
                         dilation = dilation.vec(), transposed, output_padding = output_padding.vec(), groups] {
-    return at::convolution(x, w, opened, stride, padding, dilation, transposed, output_padding, groups);
+    if (!added.defined())
+      return at::convolution(x, w, {}, stride, padding, dilation, transposed, output_padding, groups);
+    return at::convolution(x, w, Opened(added), stride, padding, dilation, transposed, output_padding, groups);
   };
   const at::Tensor result = OnPretend(compute(), input.device());
   if (Recorder::One().active())
