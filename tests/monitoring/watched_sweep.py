@@ -19,7 +19,8 @@ zip.row = [{ method = "dpsgd", steps = 20 }, { method = "sleep", steps = 10, sec
            { method = "sleep", steps = 20, seconds = 0.2 }, { method = "sleep", steps = 1500, seconds = 60 }]
 """
 # Panels that may be empty, and why.
-MAY_BE_EMPTY = {"Expected end": "until a trial of each kind was measured"}
+MAY_BE_EMPTY = {"Expected end": "until a trial of each kind was measured", "Power of trials": "without a GPU",
+                "Busy fraction": "without a GPU"}
 
 
 class WatchedSweep:

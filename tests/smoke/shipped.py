@@ -12,6 +12,12 @@ def shipped(source):
     return [os.path.relpath(path, configs) for path in found]
 
 
+def selects(path):
+    """Whether the sweep is a private selection, which releases one trial alone and serves no metrics."""
+    with open(path, encoding="utf-8") as file:
+        return "\nselect = " in file.read()
+
+
 def path_of(source, name):
     return os.path.join(source, "experiments", "configs", name)
 
