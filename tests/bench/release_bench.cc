@@ -177,17 +177,22 @@ std::shared_ptr<DataSpec> Digits() {
   return digits;
 }
 
+TeacherArtifact MakeTeacher(const Dataset& data) {
+  TeacherArtifact teacher;
+  teacher.spec.role = Role::teacher;
+  teacher.spec.method = "plain";
+  teacher.parameters = Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
+                           ->StateBlobs("teacher/");
+  return teacher;
+}
+
 // Steps in turn; both trials write their releases to a transcript. The one without noise releases raw
 // answers.
 void Step(std::int64_t steps) {
   constexpr std::int64_t kWarmup = 4;
   at::set_num_threads(2);
   const Dataset data = Require(LoadDataset(storage::PosixEnv(), *Digits()));
-  TeacherArtifact teacher;
-  teacher.spec.role = Role::teacher;
-  teacher.spec.method = "plain";
-  teacher.parameters = Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
-                           ->StateBlobs("teacher/");
+  TeacherArtifact teacher = MakeTeacher(data);
   TrialSpec spec;
   spec.steps = steps + kWarmup;
   spec.reading = Reading::working;
@@ -241,11 +246,7 @@ int Transcript(std::int64_t steps) {
   constexpr std::int64_t kStretch = 25;
   constexpr double kLeast = 0.9;
   const Dataset data = Require(LoadDataset(storage::PosixEnv(), *Digits()));
-  TeacherArtifact teacher;
-  teacher.spec.role = Role::teacher;
-  teacher.spec.method = "plain";
-  teacher.parameters = Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
-                           ->StateBlobs("teacher/");
+  TeacherArtifact teacher = MakeTeacher(data);
   TrialSpec spec;
   spec.reading = Reading::working;
   spec.network = "datalens-x0.125";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/exact_gdp.h"
@@ -37,10 +38,22 @@ std::vector<double> MakeFineOrders() {
   return all;
 }
 
+}  // namespace
+
+struct OrderTable {
+  explicit OrderTable(std::vector<double> all) : orders(std::move(all)) {
+    for (const double order : orders) parts.push_back((order - 1) * std::log1p(-1 / order) - std::log(order));
+  }
+  std::vector<double> orders;
+  std::vector<double> parts;  // of the conversion to delta, which the order alone decides
+};
+
+namespace {
+
 // Fine where few candidates are to be looked up.
-const std::vector<double>& ChooseOrders(std::size_t candidates) {
+const OrderTable& ChooseOrders(std::size_t candidates) {
   constexpr std::size_t kFew = 4;
-  static const std::vector<double> coarse = MakeCoarseOrders(), fine = MakeFineOrders();
+  static const OrderTable coarse(MakeCoarseOrders()), fine(MakeFineOrders());
   return candidates <= kFew ? fine : coarse;
 }
 
@@ -67,10 +80,10 @@ std::vector<double> Tabulate(const std::vector<double>& orders, const std::funct
 
 // delta at epsilon >= 0 by a table: the least over orders of Canonne-Kamath-Steinke 2020, proposition 12, and the total
 // variation by the least order [Bretagnolle-Huber 1979].
-double ConvertTable(const std::vector<double>& orders, const std::vector<double>& rdp, double epsilon) {
+double ConvertTable(const OrderTable& table, const std::vector<double>& rdp, double epsilon) {
   double least = 0;
   for (std::size_t i = 0; i < rdp.size() && rdp[i] < kInfinity; ++i) {
-    const double more = orders[i] - 1, part = more * std::log1p(-1 / orders[i]) - std::log(orders[i]);
+    const double more = table.orders[i] - 1, part = table.parts[i];
     least = std::min(least, more * (rdp[i] - epsilon) + part + 1e-15 * (more * (rdp[i] + epsilon) - part));
   }
   const double variation = rdp.front() < kInfinity ? std::sqrt(-std::expm1(-rdp.front())) : 1;
@@ -111,7 +124,7 @@ Result<SelectionBase> MakeSelectionBase(const Composition& composition) {
   return base;
 }
 
-SelectionPool::SelectionPool(const std::vector<SelectionBase>& candidates) : orders_(&ChooseOrders(candidates.size())) {
+SelectionPool::SelectionPool(const std::vector<SelectionBase>& candidates) : table_(&ChooseOrders(candidates.size())) {
   for (const SelectionBase& base : candidates) {
     missing_ = std::max(missing_, base.missing);
     if (base.rdp || (std::isfinite(base.mu) && std::isfinite(base.epsilon)))
@@ -135,8 +148,8 @@ void SelectionPool::KeepPair(const SelectionBase& base) {
 }
 
 void SelectionPool::KeepCurve(const SelectionBase& base) {
-  Curve curve{base, Tabulate(*orders_, [&](double order) { return ComputeBaseRdp(base, order); }), {}};
-  if (base.rdp_of_half) curve.half = Tabulate(*orders_, base.rdp);
+  Curve curve{base, Tabulate(table_->orders, [&](double order) { return ComputeBaseRdp(base, order); }), {}};
+  if (base.rdp_of_half) curve.half = Tabulate(table_->orders, base.rdp);
   ++seen_curves_;
   if (worst_.empty()) worst_.assign(curve.rdp.size(), 0);
   std::transform(worst_.begin(), worst_.end(), curve.rdp.begin(), worst_.begin(),
@@ -163,14 +176,14 @@ double SelectionPool::ComputeDelta(double epsilon) const {
   for (const Pair& pair : pairs_) worst = std::max(worst, ConvertPair(pair.epsilon, pair.delta, pair.shrink, epsilon));
   for (const Curve& curve : curves_) {
     const SelectionBase& base = curve.base;
-    double delta = ConvertTable(*orders_, curve.rdp, epsilon);
+    double delta = ConvertTable(*table_, curve.rdp, epsilon);
     if (std::isfinite(base.mu)) delta = std::min(delta, std::exp(GaussianLogDelta(epsilon, base.mu)) * kWithRounding);
     if (std::isfinite(base.epsilon))
       delta = std::min(delta, ConvertPair(base.epsilon, base.delta, std::exp(-base.epsilon), epsilon));
     // Two steps of (epsilon / 2, d) are (epsilon, (1 + e^(epsilon/2)) d).
     if (!curve.half.empty())
-      delta = std::min(delta,
-                       (1 + std::exp(epsilon / 2)) * ConvertTable(*orders_, curve.half, epsilon / 2) * kWithRounding);
+      delta =
+          std::min(delta, (1 + std::exp(epsilon / 2)) * ConvertTable(*table_, curve.half, epsilon / 2) * kWithRounding);
     worst = std::max(worst, delta);
   }
   return std::min(worst, 1.0);
@@ -183,7 +196,7 @@ double SelectionPool::ComputeRdp(double order) const {
   if (curves_.empty()) return worst;
   if (seen_curves_ == 1) return std::max(worst, ComputeBaseRdp(curves_.front().base, order));
   // RDP times order - 1 is convex in the order and 0 at 1: between two orders it lies below the chord.
-  const std::vector<double>& orders = *orders_;
+  const std::vector<double>& orders = table_->orders;
   const auto above = std::lower_bound(orders.begin(), orders.end(), order);
   if (above == orders.end()) return kInfinity;
   const auto i = static_cast<std::size_t>(above - orders.begin());

@@ -25,6 +25,8 @@ struct SelectionBase {
 // The same of events as one relation sees them. Error: usage, the reason (reasons.h) why there is no bound.
 [[nodiscard]] Result<SelectionBase> MakeSelectionBase(const Composition& composition);
 
+struct OrderTable;
+
 // The worst of several candidates, pointwise. Those that another one exceeds everywhere are dropped.
 class SelectionPool {
  public:
@@ -52,8 +54,8 @@ class SelectionPool {
   void KeepPair(const SelectionBase& base);
   void KeepCurve(const SelectionBase& base);
 
-  const std::vector<double>* orders_;  // of the tables
-  double mu_ = 0;                      // the largest of those with that bound alone
+  const OrderTable* table_;  // of the tables below
+  double mu_ = 0;            // the largest of those with that bound alone
   std::vector<Pair> pairs_;
   std::vector<Curve> curves_;
   std::vector<double> worst_;  // RDP of all curves at the table's orders
