@@ -25,10 +25,10 @@ import retort  # noqa: E402
 TOLERANCE = 1e-5
 QUICK = ["datalens", "tanh-cnn", "hog-linear", "patch-linear", "scattering-linear", "mobilenet_v2", "shufflenet_v2_x1_0",
          "googlenet-transform-input", "vit_b_16", "resnet18-cifar", "wrn16-1-gn", "conv-small", "cnn-128"]
-FROZEN = {"hog-linear", "patch-linear", "scattering-linear"}
-GREY = {"datalens", "tanh-cnn", "logistic", "hog-linear", "patch-linear", "scattering-linear", "bn-cnn", "dense-mnist", "conv-small-mnist",
+FROZEN = {"hog-linear", "patch-linear", "scattering-linear", "hog-scattering-linear"}
+GREY = {"datalens", "tanh-cnn", "logistic", "hog-linear", "patch-linear", "scattering-linear", "hog-scattering-linear", "bn-cnn", "dense-mnist", "conv-small-mnist",
         "wrn16-1-gn", "resnet18-cifar-gn"}
-COLOUR_TOO = {"logistic", "hog-linear", "patch-linear", "scattering-linear"}
+COLOUR_TOO = {"logistic", "hog-linear", "patch-linear", "scattering-linear", "hog-scattering-linear"}
 SWEEP = """retort = 1
 [data.set]
 reader = "{reader}"

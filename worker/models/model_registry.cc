@@ -97,6 +97,7 @@ const std::vector<Entry>& Entries() {
       {"hog-linear", &zoo::HogLinear},
       {"patch-linear", &zoo::PatchLinear},
       {"scattering-linear", &zoo::ScatteringLinear},
+      {"hog-scattering-linear", &zoo::HogScatteringLinear},
       {"datalens-no-dropout", &DatalensNoDropout},
       {"alexnet", &zoo::AlexNet},
       {"vgg19_bn", &zoo::Vgg19Bn},

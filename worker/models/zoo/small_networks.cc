@@ -152,4 +152,12 @@ std::vector<Layer> ScatteringLinear(std::int64_t classes) {
   return layers;
 }
 
+std::vector<Layer> HogScatteringLinear(std::int64_t classes) {
+  std::vector<Layer> layers = {{.kind = Kind::scattering, .out = 8, .inputs = {kImages}},
+                               Orientations(0.7),
+                               {.kind = Kind::concat, .inputs = {0, 1}}};
+  AddHead(layers, 600, 1, classes);
+  return layers;
+}
+
 }  // namespace retort::worker::zoo

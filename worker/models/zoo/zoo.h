@@ -60,6 +60,7 @@ class LayerList {
 [[nodiscard]] std::vector<Layer> HogLinear(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> PatchLinear(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> ScatteringLinear(std::int64_t classes);
+[[nodiscard]] std::vector<Layer> HogScatteringLinear(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> AlexNet(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> Vgg19Bn(std::int64_t classes);
 

@@ -268,10 +268,12 @@ TEST_P(FeatureNetwork, PassesAFiniteGradientToTheImages) {
   EXPECT_GT(images.grad().abs().max().item<double>(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fronts, FeatureNetwork, ::testing::Values("hog-linear", "patch-linear", "scattering-linear"),
+INSTANTIATE_TEST_SUITE_P(Fronts, FeatureNetwork,
+                         ::testing::Values("hog-linear", "patch-linear", "scattering-linear", "hog-scattering-linear"),
                          [](const auto& test) {
-                           const std::string name = test.param;
-                           return name.substr(0, name.find('-'));
+                           std::string name = test.param;
+                           std::erase(name, '-');
+                           return name;
                          });
 
 TEST(FrozenNetworks, RefusePicturesLargerThanTheirLayersAreFittedFor) {

@@ -116,6 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(RecordedFamily{"datalens", {1, 16, 16}}, RecordedFamily{"tanh-cnn", {1, 16, 16}},
                       RecordedFamily{"logistic", {1, 8, 8}}, RecordedFamily{"hog-linear", {1, 16, 16}},
                       RecordedFamily{"patch-linear", {3, 16, 16}}, RecordedFamily{"scattering-linear", {1, 16, 16}},
+                      RecordedFamily{"hog-scattering-linear", {1, 16, 16}},
                       RecordedFamily{"wrn16-1", {3, 16, 16}, Optimizer::sgd}, RecordedFamily{"wrn16-1-gn", {3, 16, 16}},
                       RecordedFamily{"mobilenet_v2", {3, 16, 16}}, RecordedFamily{"shufflenet_v2_x1_0", {3, 16, 16}},
                       RecordedFamily{"googlenet", {3, 16, 16}},
