@@ -1,0 +1,127 @@
+"""The tables of the pages that rows in experiments/results/ give: what stands between `<!-- rows: SWEEP TABLE -->` and
+`<!-- end of rows -->` is what `retort table` makes of experiments/results/SWEEP.rows, and nothing is typed.
+
+usage: results_tables.py --root DIR --retort PROGRAM [--write] [PAGE…]     no PAGE: experiments/RESULTS.md
+Exits 1 where a table differs from its rows, where an archive does not verify, and where one stands on no page; --write
+mends the tables.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BLOCK = re.compile(r"<!-- rows: (\S+) (\S+) -->\n(.*?)<!-- end of rows -->\n", re.DOTALL)
+PAGES = ("experiments/RESULTS.md",)
+
+
+def call(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(f"{' '.join(command[1:])}: exit code {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def format_value(cell):
+    if cell is None or cell["mean"] is None:
+        return "–"
+    value = f"{100 * cell['mean']:.2f}"
+    return value if cell["sd"] is None else f"{value} ± {100 * cell['sd']:.2f}"
+
+
+def proven_epsilon(claims):
+    """The proven ε for adding or removing an example, None without one."""
+    found = [claim["epsilon"] for claim in claims if claim["adjacency"] == "example"
+             and claim["neighbour"] == "add-remove" and claim["status"] == "proven"]
+    return found[0] if found else None
+
+
+def make_table(document):
+    """Lines of Markdown: a row for each of the table's rows, and for each teacher's network; a column for each ε that is
+    proven for adding or removing an example."""
+    rows = {}
+    for teacher in document["teachers"]:
+        label = f"teacher: `{teacher['method']}`, `{teacher['network']}`"
+        rows.setdefault(label, {})[proven_epsilon(teacher["claims"])] = teacher
+    for cell in document["cells"]:
+        words = [f"`{value}`" for key, value in cell["row"].items() if key != "side_information"]
+        rows.setdefault(", ".join(words), {})[proven_epsilon(cell["claims"])] = cell
+    columns = sorted({epsilon for row in rows.values() for epsilon in row if epsilon is not None})
+    if any(None in row for row in rows.values()):
+        raise ValueError(f"table {document['table']}: a row has no proven ε for adding or removing an example")
+    seeds = sorted({cell["n"] for row in rows.values() for cell in row.values()})
+    yield f"| test accuracy, %; seeds: {' or '.join(str(n) for n in seeds)} | " + " | ".join(
+        f"ε ≤ {epsilon:g}" for epsilon in columns) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for label, row in rows.items():
+        yield f"| {label} | " + " | ".join(format_value(row.get(epsilon)) for epsilon in columns) + " |"
+
+
+def table_text(root, retort, sweep, table):
+    archive = os.path.join(root, "experiments/results", sweep + ".rows")
+    config = os.path.join(root, "experiments/configs", sweep + ".toml")
+    return "\n".join(make_table(json.loads(call(retort, "table", config, table, "--from", archive, "--json")))) + "\n"
+
+
+def list_archives(root):
+    folder = os.path.join(root, "experiments/results")
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith(".rows"):
+                yield os.path.relpath(os.path.join(parent, name), folder).removesuffix(".rows")
+
+
+def verify(root, retort, sweep):
+    """The archive becomes a results folder whose digests and claims hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = os.path.join(folder, "results")
+        call(retort, "import", os.path.join(root, "experiments/results", sweep + ".rows"), "--results", results)
+        call(retort, "verify", "--results", results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--retort", required=True)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("pages", nargs="*", default=PAGES)
+    options = parser.parse_args()
+    problems, shown = [], set()
+    for page in options.pages:
+        path = os.path.join(options.root, page)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+
+        def fresh(match, page=page):
+            sweep, table, printed = match.groups()
+            shown.add(sweep)
+            try:
+                made = table_text(options.root, options.retort, sweep, table)
+            except ValueError as error:
+                problems.append(f"{page}: rows of {sweep}: {error}")
+                return match[0]
+            if printed != made and not options.write:
+                problems.append(f"{page}: the table of {sweep} is not what its rows give:\n{made}")
+            return f"<!-- rows: {sweep} {table} -->\n{made}<!-- end of rows -->\n"
+
+        mended = BLOCK.sub(fresh, text)
+        if options.write and mended != text:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(mended)
+    for sweep in list_archives(options.root):
+        if sweep not in shown:
+            problems.append(f"experiments/results/{sweep}.rows is on no page")
+            continue
+        try:
+            verify(options.root, options.retort, sweep)
+        except ValueError as error:
+            problems.append(f"experiments/results/{sweep}.rows: {error}")
+    for problem in problems:
+        print("FAILED:", problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
