@@ -25,8 +25,9 @@ enum class Purpose : std::uint64_t {
   crops = 13,  // random crops of bordered images
   flips = 14,  // which images are mirrored
   resized_crops = 15,
-  warps = 16,  // affine and elastic maps of images
-  mixes = 17,  // which pictures are blended, and how
+  warps = 16,   // affine and elastic maps of images
+  mixes = 17,   // which pictures are blended, and how
+  search = 18,  // settings that a sweep tries
 };
 
 // A keyed sequence of 64-bit words; word i is Mix(key + (i + 1) * golden), the SplitMix64 output function.

@@ -258,6 +258,15 @@ std::string KeysMarkdown() {
       "fails is "
       "its score, the lowest. `retort plan`\nsays what the selection costs.\n\n" +
       SectionTable("sweep.select");
+  text +=
+      "\n### `search`\n\n"
+      "Everyday tuning: `trials` settings are suggested from `space`, and each runs once a seed and row of `grid` and "
+      "`zip`; its\nscore is the mean over them. Every trial stays, with an epsilon of its own, and charges the ledger; "
+      "that one was chosen is in\nno trial's epsilon, only in the total over all of them. What a search has suggested "
+      "stands in the journal: a run that was\nstopped goes on with the same suggestions, and a larger `trials` goes "
+      "on from what there is.\n\n" +
+      SectionTable("sweep.search") + "\n`space.KEY = { ... }`, of keys that are numbers:\n\n" +
+      SectionTable("sweep.search.space.*");
   text += "\nConditions of `when` and `exclude`, and `rows` and `columns` of tables, also know `seed`.\n";
   text += "\n## `[table.NAME]`\n\n" + SectionTable("table.*");
   text +=
@@ -428,6 +437,35 @@ Json ConditionSchema() {
   return Closed(std::move(properties));
 }
 
+// Values of the key `name`, in an array of several; or a range, where `value` is its schema and has numbers.
+Json DimensionSchema(const std::string& name, const Json& value) {
+  const Json one{{"$ref", "#/definitions/trial/properties/" + name}};
+  const Json list{{"type", "array"}, {"items", one}, {"minItems", 2}, {"uniqueItems", true}};
+  const std::string text = value.dump();
+  const bool number = text.find("\"number\"") != std::string::npos || text.find("\"integer\"") != std::string::npos;
+  if (!number) return list;
+  return {{"anyOf", Json::array({list, {{"$ref", "#/definitions/range"}}})}};
+}
+
+Json RangeSchema() {
+  Json range = SectionSchema("sweep.search.space.*", false);
+  range["properties"]["scale"]["enum"] = Json::array({"linear", "log"});
+  return range;
+}
+
+Json SearchSchema(const Json& trial) {
+  Json search = SectionSchema("sweep.search", true);  // a profile may change a part of it
+  Json& properties = search["properties"];
+  properties["method"]["enum"] = kSearchMethods;
+  properties["score"]["enum"] = Json::array({kPublicScore});
+  properties["goal"]["enum"] = Json::array({"maximize", "minimize"});
+  Json space = Json::object();
+  for (const auto& [name, value] : trial.at("properties").items())
+    if (name != "stop") space[name] = DimensionSchema(name, value);
+  properties["space"] = Closed(std::move(space));
+  return search;
+}
+
 Json SweepSchema(const Json& trial) {
   Json sweep = SectionSchema("sweep", false);
   Json grid = Json::object();
@@ -448,6 +486,7 @@ Json SweepSchema(const Json& trial) {
   Json& chosen = properties["select"]["properties"];
   chosen["score"]["enum"] = Json::array({kPublicScore});
   chosen["distribution"]["enum"] = kDrawDistributions;
+  properties["search"] = SearchSchema(trial);
   return sweep;
 }
 
@@ -487,7 +526,8 @@ std::string SweepJsonSchema() {
   Json profile = SectionSchema("profile.*", true);
   PutTables(profile["properties"], true);
   properties["profile"] = Named(std::move(profile));
-  schema["definitions"] = {{"trial", trial}, {"condition", ConditionSchema()}, {"sweep", SweepSchema(trial)}};
+  schema["definitions"] = {
+      {"trial", trial}, {"condition", ConditionSchema()}, {"range", RangeSchema()}, {"sweep", SweepSchema(trial)}};
   return schema.dump(2);
 }
 

@@ -28,7 +28,7 @@ enum class SectionType : std::uint8_t {
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
                              // "teacher.*.private", "sweep", "sweep.quota", "sweep.select",
-                             // "stop", "table.*", "figure.*"
+                             // "sweep.search", "sweep.search.space.*", "stop", "table.*", "figure.*"
   std::string_view name;
   SectionType type = SectionType::text;
   bool required = false;

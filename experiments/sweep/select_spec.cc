@@ -9,23 +9,6 @@
 namespace retort {
 namespace {
 
-// Why a metric cannot be the score; empty for one that can.
-std::string RefuseScore(const std::string& score) {
-  if (score == kPublicScore) return "";
-  if (score.starts_with("test."))
-    return score + " reads the test split, on which nothing may be chosen; measure on public examples: \"" +
-           std::string(kPublicScore) + "\"";
-  if (score.starts_with("validation.") || score.starts_with("train.") || score.starts_with("private."))
-    return score +
-           " reads private examples, and no candidate's claim covers a score on them; measure on public examples: \"" +
-           std::string(kPublicScore) + "\"";
-  if (score.starts_with("audit.") || score.starts_with("synthetic."))
-    return score + " is measured after a trial has ended, when all but the chosen one are gone; the score is \"" +
-           std::string(kPublicScore) + "\"";
-  return "no score is called \"" + score + "\"; it is \"" + std::string(kPublicScore) +
-         "\": how many of the labelled public examples the student classifies right";
-}
-
 void ReadScore(const TomlEntry& score, const std::string& path, ReadContext& context) {
   context.document.select->score = score.value.text;
   const std::string wrong = RefuseScore(score.value.text);
@@ -58,6 +41,22 @@ void ReadDistribution(const TomlNode& select, const std::string& path, ReadConte
 }
 
 }  // namespace
+
+std::string RefuseScore(const std::string& score) {
+  if (score == kPublicScore) return "";
+  if (score.starts_with("test."))
+    return score + " reads the test split, on which nothing may be chosen; measure on public examples: \"" +
+           std::string(kPublicScore) + "\"";
+  if (score.starts_with("validation.") || score.starts_with("train.") || score.starts_with("private."))
+    return score +
+           " reads private examples, and no claim of a trial covers a score on them; measure on public examples: \"" +
+           std::string(kPublicScore) + "\"";
+  if (score.starts_with("audit.") || score.starts_with("synthetic."))
+    return score + " is measured after a trial has ended, which is too late to choose by; the score is \"" +
+           std::string(kPublicScore) + "\"";
+  return "no score is called \"" + score + "\"; it is \"" + std::string(kPublicScore) +
+         "\": how many of the labelled public examples the student classifies right";
+}
 
 void ReadSelect(const TomlNode& select, ReadContext& context) {
   const std::string path = context.prefix + "sweep.select";

@@ -28,6 +28,9 @@ struct SelectSpec {
   Position where;
 };
 
+// Returns why a metric cannot be what settings are chosen by, with what to write; empty for one that can.
+[[nodiscard]] std::string RefuseScore(const std::string& score);
+
 // Reads [sweep.select] into the document of `context`.
 void ReadSelect(const TomlNode& select, ReadContext& context);
 

@@ -183,7 +183,10 @@ void ReadSweepTable(const TomlNode& sweep, ReadContext& context) {
   if (const TomlEntry* select = sweep.Find("select"); select != nullptr && select->value.kind == TomlKind::table)
     ReadSelect(select->value, context);
   CheckBesideSelect(sweep, context);
+  if (const TomlEntry* search = sweep.Find("search"); search != nullptr && search->value.kind == TomlKind::table)
+    ReadSearch(search->value, context);
   ReadAxes(sweep, path + ".", context);
+  CheckBesideSearch(context);
   if (const TomlEntry* when = sweep.Find("when"); when != nullptr && when->value.kind == TomlKind::array) {
     ReadWhen(when->value, path + ".when", context);
   }

@@ -39,7 +39,8 @@ bool AnyMethod(const SweepDocument& document, F holds) {
                        [&holds](const Assignment& value) { return value.key->name == "method" && holds(value); });
   };
   const auto in_axis = [&among](const Axis& axis) { return std::any_of(axis.rows.begin(), axis.rows.end(), among); };
-  return among(document.trial) || std::any_of(document.axes.begin(), document.axes.end(), in_axis) ||
+  return among(document.trial) || among(document.search_values) ||
+         std::any_of(document.axes.begin(), document.axes.end(), in_axis) ||
          std::any_of(document.when.begin(), document.when.end(),
                      [&among](const WhenRule& rule) { return among(rule.set); });
 }
@@ -161,6 +162,7 @@ void ReadTables(const TomlNode& root, ReadContext& context) {
   for (Axis& axis : document.axes) {
     for (Assignments& row : axis.rows) CheckNames(row, document, context.diagnostics);
   }
+  CheckNames(document.search_values, document, context.diagnostics);
   for (WhenRule& rule : document.when) CheckNames(rule.set, document, context.diagnostics);
 }
 
@@ -192,6 +194,9 @@ std::string FindAxis(const TomlNode& root, const std::string& key) {
   if (const TomlEntry* grid = sweep->value.Find("grid"); grid != nullptr && grid->value.Find(key) != nullptr) {
     return "sweep.grid." + key;
   }
+  const TomlEntry* search = sweep->value.Find("search");
+  const TomlEntry* space = search == nullptr ? nullptr : search->value.Find("space");
+  if (space != nullptr && space->value.Find(key) != nullptr) return "sweep.search.space." + key;
   const TomlEntry* zip = sweep->value.Find("zip");
   if (zip == nullptr) return "";
   for (const TomlEntry& rows : zip->value.entries) {

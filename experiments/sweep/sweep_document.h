@@ -11,6 +11,7 @@
 
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/diagnostic_collector.h"
+#include "experiments/sweep/search_spec.h"
 #include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "experiments/sweep/toml_tree.h"
@@ -84,6 +85,8 @@ struct SweepDocument {
   std::vector<FigureTable> figures;
   Quota quota;
   std::optional<SelectSpec> select;
+  std::optional<SearchSpec> search;
+  Assignments search_values;  // every value that its space lists
   Position trial_where, sweep_where;
   std::uint32_t assignments = 0;  // numbers given out
   std::string resolved_toml;

@@ -32,23 +32,6 @@ namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20, kPiece = std::size_t{64} << 10;
 
-// Reads a sweep file, at most 16 MiB, so that an endless device or pipe ends. Error: usage, for a folder, a file that
-// cannot be read, and a larger one.
-Result<std::string> ReadSweepFile(const std::string& path) {
-  std::error_code ignored;
-  std::ifstream file(path, std::ios::binary);
-  const bool readable = file && !std::filesystem::is_directory(path, ignored);
-  std::string text;
-  for (std::string piece(kPiece, '\0'); readable && file && text.size() <= kMaxBytes;) {
-    file.read(piece.data(), kPiece);
-    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
-  }
-  if (text.size() > kMaxBytes)
-    return UsageError("larger than 16 MiB, which no sweep file is; give the path of a TOML file");
-  if (!readable || file.bad()) return UsageError("cannot read this sweep file; give the path of a TOML file");
-  return text;
-}
-
 using Alike = std::tuple<std::string, Reading, std::string, std::string, std::uint64_t>;
 
 std::int64_t CountReleases(const TrialSpec& spec) { return IsTaughtByVotes(spec) ? spec.queries : spec.steps; }
@@ -79,11 +62,14 @@ void WarnIfLargerBudgetBuysLess(std::span<const TrialSpec> students, Position wh
   }
 }
 
+// A trial of a search keeps its name while others are suggested.
 std::string Stem(const TrialSpec& spec) {
   if (spec.role == Role::teacher) return "teacher-" + spec.teacher;
   const MethodTraits* method = FindMethod(spec.method);
-  if (method == nullptr || method->readings == 0) return spec.method;
-  return spec.method + "-" + KeyText(spec, "reading");
+  const bool reads = method != nullptr && method->readings != 0;
+  const std::optional<std::size_t> suggestion = FindSuggestion(spec);
+  return spec.method + (reads ? "-" + KeyText(spec, "reading") : "") +
+         (suggestion ? "-" + std::string(kSuggestionKey) + std::to_string(*suggestion) : "");
 }
 
 std::string Tail(const TrialSpec& spec) {
@@ -191,8 +177,14 @@ std::uint64_t TeacherSeed(const ResolvedTrial& student) {
 // Expands one document; use once.
 class Planner {
  public:
-  Planner(SweepDocument& document, const PlanHooks& hooks, DiagnosticCollector& diagnostics)
-      : document_(document), hooks_(hooks), diagnostics_(diagnostics), resolver_(document, diagnostics) {}
+  // `history` may be null.
+  Planner(SweepDocument& document, const PlanHooks& hooks, const SearchHistory* history,
+          DiagnosticCollector& diagnostics)
+      : document_(document),
+        hooks_(hooks),
+        history_(history),
+        diagnostics_(diagnostics),
+        resolver_(document, diagnostics) {}
 
   // `part`: a profile is laid over the sweep, and may leave teachers out.
   void Run(SweepPlan& plan, bool part);
@@ -206,6 +198,14 @@ class Planner {
   [[nodiscard]] std::size_t Combinations() const;
   void CollectAxisKeys();
   void AddStudent(Layers layers, std::uint64_t seed);
+  // Of every row of the axes and seed, at `point` of the search, which may be null.
+  void AddStudents(const Assignments* point);
+  // The points of the search, as far as they are known.
+  void AddSuggested();
+  void AddSuggestion(const SearchPoint& point);
+  [[nodiscard]] bool WereSuggested() const;
+  void ForgetTrials();
+  [[nodiscard]] bool MayBeSearched(const TrialSpec& spec);
   [[nodiscard]] std::optional<TrialId> TeacherFor(const ResolvedTrial& student);
   [[nodiscard]] const TrialSpec* FindTeacherSpec(const ResolvedTrial& student) const;
   [[nodiscard]] const TrialSpec& FindSpender(const ResolvedTrial& student) const;
@@ -220,8 +220,10 @@ class Planner {
 
   SweepDocument& document_;
   const PlanHooks& hooks_;
+  const SearchHistory* history_;
   DiagnosticCollector& diagnostics_;
   TrialResolver resolver_;
+  std::vector<std::vector<TrialId>> suggested_;  // trials of each suggestion
   std::vector<const SpecKey*> axis_keys_;
   bool tells_side_information_ = false;
   std::vector<TrialSpec> trials_;  // in the order of planning, teachers among them until PutTeachersFirst
@@ -229,7 +231,7 @@ class Planner {
   using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
   std::map<TeacherSlot, std::size_t> teachers_;  // index in trials_, in the order of file and seed
   std::map<std::string, std::string> digests_;   // digest by path
-  std::size_t excluded_ = 0;
+  std::size_t attempted_ = 0, excluded_ = 0;
 };
 
 std::set<std::string> Planner::DataInUse() const {
@@ -240,6 +242,7 @@ std::set<std::string> Planner::DataInUse() const {
     }
   };
   collect(document_.trial);
+  collect(document_.search_values);
   for (const Axis& axis : document_.axes) {
     for (const Assignments& row : axis.rows) collect(row);
   }
@@ -326,6 +329,7 @@ void Planner::ShareBudgets(UnpackedDigests& unpacked) {
 
 std::size_t Planner::Combinations() const {
   std::size_t total = document_.seeds.size();
+  if (document_.search) total *= static_cast<std::size_t>(std::max<std::int64_t>(document_.search->trials, 0));
   for (const Axis& axis : document_.axes) {
     if (axis.rows.empty()) return 0;
     if (total > kMaxTrials) return total;
@@ -335,6 +339,8 @@ std::size_t Planner::Combinations() const {
 }
 
 void Planner::CollectAxisKeys() {
+  if (document_.search)
+    for (const SearchDimension& dimension : document_.search->space) axis_keys_.push_back(dimension.key);
   for (const Axis& axis : document_.axes) {
     for (const Assignments& row : axis.rows) {
       for (const Assignment& assignment : row) {
@@ -414,10 +420,13 @@ const TrialSpec& Planner::FindSpender(const ResolvedTrial& student) const {
 
 void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   ResolvedTrial student = resolver_.ResolveStudent(layers, seed);
+  ++attempted_;
   excluded_ += student.excluded ? 1 : 0;
   if (student.excluded || !student.checkable || !CheckStudent(student, layers, document_, diagnostics_)) return;
   TrialSpec& spec = student.spec;
   if (student.teacher != nullptr) spec.parent = TeacherFor(student);
+  if (document_.search) spec.score = document_.search->score;
+  if (document_.search && !MayBeSearched(spec)) return;
   if (!Finish(spec, true, FindStrongest(layers, "epsilon"), document_.trial_where)) return;
   if (!CheckSolved(student, layers, document_, diagnostics_)) return;
   spec.axes.reserve(axis_keys_.size());
@@ -431,7 +440,9 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
     if (document_.select) shown.score = document_.select->score;
     spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(shown, FindTeacherSpec(student)));
   }
+  if (document_.search) spec.axes.emplace_back(std::string(kSuggestionKey), std::to_string(suggested_.size() - 1));
   if (students_.insert(spec.id).second) {
+    if (document_.search) suggested_.back().push_back(spec.id);
     trials_.push_back(std::move(spec));
     return;
   }
@@ -468,6 +479,84 @@ std::size_t Planner::PutTeachersFirst() {
   return teachers;
 }
 
+void Planner::AddStudents(const Assignments* point) {
+  std::size_t rows = 1;
+  for (const Axis& axis : document_.axes) rows *= axis.rows.size();
+  std::vector<std::size_t> at(document_.axes.size(), 0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    Layers layers = {&document_.trial};
+    if (point != nullptr) layers.push_back(point);
+    for (std::size_t i = 0; i < at.size(); ++i) layers.push_back(&document_.axes[i].rows[at[i]]);
+    for (const std::uint64_t seed : document_.seeds) AddStudent(layers, seed);
+    for (std::size_t i = at.size(); i-- > 0;) {
+      if (++at[i] < document_.axes[i].rows.size()) break;
+      at[i] = 0;
+    }
+  }
+}
+
+// What a search may not read, and what has no public examples to be measured on.
+bool Planner::MayBeSearched(const TrialSpec& spec) {
+  std::string why;
+  if (spec.data == nullptr)
+    why = "has no data set, and so no " + spec.score + " to be compared by";
+  else if (spec.data->PublicExamples() == 0)
+    why = "has no public examples to be measured on: give data." + spec.data->name + " a public part of its split";
+  else if (spec.stop.metric == StopMetric::accuracy)
+    why = "stops by its accuracy on the test split, on which nothing may be chosen: stop by metric = \"loss\"";
+  if (why.empty()) return true;
+  diagnostics_.AddError(document_.search->where, "sweep.search", "sweep.search: a trial of it " + why);
+  return false;
+}
+
+void Planner::AddSuggestion(const SearchPoint& point) {
+  Assignments values;
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    const SearchDimension& dimension = document_.search->space[i];
+    values.push_back({dimension.key, point[i], dimension.where, dimension.path, true, dimension.number});
+  }
+  suggested_.emplace_back();
+  AddStudents(&values);
+}
+
+// Whether the trials of every suggestion are those that the results folder has for it.
+bool Planner::WereSuggested() const {
+  return std::all_of(suggested_.begin(), suggested_.end(), [this](const std::vector<TrialId>& trials) {
+    const auto known = [this](TrialId id) { return history_->outcomes.contains(id); };
+    return trials.empty() || std::any_of(trials.begin(), trials.end(), known);
+  });
+}
+
+void Planner::ForgetTrials() {
+  trials_.clear();
+  students_.clear();
+  teachers_.clear();
+  suggested_.clear();
+  attempted_ = excluded_ = 0;
+}
+
+// Points that were suggested before stay; what follows is suggested from their scores, and from those of trials that
+// are known by their ids where they follow from the seed once more.
+void Planner::AddSuggested() {
+  const SearchSpec& search = *document_.search;
+  const SearchHistory nothing;
+  const SearchHistory& history = history_ == nullptr ? nothing : *history_;
+  std::vector<SearchPoint> points = ListSuggested(search, history);
+  for (const SearchPoint& point : points) AddSuggestion(point);
+  if (history_ == nullptr || !WereSuggested()) {
+    ForgetTrials();
+    points.clear();
+  }
+  for (;;) {
+    std::vector<SearchOutcome> outcomes;
+    for (const std::vector<TrialId>& trials : suggested_) outcomes.push_back(CombineOutcomes(search, trials, history));
+    const std::vector<SearchPoint> next = SuggestPoints(search, points, outcomes);
+    if (next.empty()) return;
+    for (const SearchPoint& point : next) AddSuggestion(point);
+    points.insert(points.end(), next.begin(), next.end());
+  }
+}
+
 void Planner::Run(SweepPlan& plan, bool part) {
   InspectData(plan);
   ShareBudgets(plan.unpacked);
@@ -482,18 +571,8 @@ void Planner::Run(SweepPlan& plan, bool part) {
   CollectAxisKeys();
   tells_side_information_ = ShowsSideInformation(document_.tables);
   trials_.reserve(total + std::min(total, MaxTeachers()));
-  std::vector<std::size_t> at(document_.axes.size(), 0);
-  const std::size_t rows = document_.seeds.empty() ? 0 : total / document_.seeds.size();
-  for (std::size_t row = 0; row < rows; ++row) {
-    Layers layers = {&document_.trial};
-    for (std::size_t i = 0; i < at.size(); ++i) layers.push_back(&document_.axes[i].rows[at[i]]);
-    for (const std::uint64_t seed : document_.seeds) AddStudent(layers, seed);
-    for (std::size_t i = at.size(); i-- > 0;) {
-      if (++at[i] < document_.axes[i].rows.size()) break;
-      at[i] = 0;
-    }
-  }
-  if (read_well && excluded_ == total) {
+  document_.search ? AddSuggested() : AddStudents(nullptr);
+  if (read_well && excluded_ == attempted_) {
     diagnostics_.AddError(document_.sweep_where, "sweep.exclude", "every trial is excluded: nothing is left to run");
   }
   if (read_well) resolver_.ReportUnused();
@@ -526,8 +605,9 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   for (const FigureTable& figure : document.figures) plan.figures.push_back(figure.spec);
   plan.quota = document.quota;
   plan.select = document.select;
+  plan.search = document.search;
   if (!document.data.empty() || document.NamesSleep())
-    Planner(document, hooks, diagnostics).Run(plan, !options.profile.empty());
+    Planner(document, hooks, options.history.get(), diagnostics).Run(plan, !options.profile.empty());
   if (!plan.trials.empty()) CheckFigures(document, plan.trials, !options.profile.empty(), diagnostics);
   plan.resolved_toml = std::move(document.resolved_toml);
   PlanOutcome outcome;
@@ -535,6 +615,21 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   plan.warnings = diagnostics.TakeWarnings();
   if (outcome.errors.empty()) outcome.plan = std::move(plan);
   return outcome;
+}
+
+Result<std::string> ReadSweepFile(const std::string& path) {
+  std::error_code ignored;
+  std::ifstream file(path, std::ios::binary);
+  const bool readable = file && !std::filesystem::is_directory(path, ignored);
+  std::string text;
+  for (std::string piece(kPiece, '\0'); readable && file && text.size() <= kMaxBytes;) {
+    file.read(piece.data(), kPiece);
+    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+  }
+  if (text.size() > kMaxBytes)
+    return UsageError("larger than 16 MiB, which no sweep file is; give the path of a TOML file");
+  if (!readable || file.bad()) return UsageError("cannot read this sweep file; give the path of a TOML file");
+  return text;
 }
 
 PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks) {

@@ -15,6 +15,8 @@
 #include "experiments/methods/trial_spec.h"
 #include "experiments/sweep/figure_specs.h"
 #include "experiments/sweep/quota.h"
+#include "experiments/sweep/search_points.h"
+#include "experiments/sweep/search_spec.h"
 #include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/table_specs.h"
 
@@ -36,6 +38,7 @@ struct SweepPlan {
   UnpackedDigests unpacked;  // of `data`
   Quota quota;
   std::optional<SelectSpec> select;  // the trials are its candidates then, with seed 0
+  std::optional<SearchSpec> search;  // the trials are those of what it has suggested so far
   std::string resolved_toml;         // what sweep.toml in the results folder holds
   std::vector<Diagnostic> warnings;
 };
@@ -43,6 +46,8 @@ struct SweepPlan {
 struct PlanOptions {
   std::vector<std::string> overrides;  // "trial.steps=10", "sweep.seeds=[0]"
   std::string profile;                 // [profile.NAME], or empty
+  // What a search has suggested and measured so far; null: nothing.
+  std::shared_ptr<const SearchHistory> history = nullptr;
 };
 
 // What the plan needs from its caller. `inspect` fills digest, examples and shape of a data set
@@ -67,6 +72,10 @@ struct PlanOutcome {
   std::optional<SweepPlan> plan;
   std::vector<Diagnostic> errors;
 };
+
+// Returns the text of a sweep file. Error: usage, for a folder, a file that cannot be read, and one above 16 MiB, which
+// an endless device or pipe is.
+[[nodiscard]] Result<std::string> ReadSweepFile(const std::string& path);
 
 [[nodiscard]] PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks);
 [[nodiscard]] PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,

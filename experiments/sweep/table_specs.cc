@@ -55,12 +55,13 @@ std::vector<std::string> ConditionKeys() {
 std::vector<std::string> TableKeys() {
   std::vector<std::string> keys = KeyNames(kNowhere);
   keys.emplace_back(kSideInformationKey);
+  keys.emplace_back(kSuggestionKey);
   return keys;
 }
 
 void ReadKeys(const TomlEntry& keys, const std::string& path, std::vector<std::string>& list, ReadContext& context) {
   for (const TomlNode& key : keys.value.items) {
-    if (FindKey(key.text, kNowhere) == nullptr && key.text != kSideInformationKey)
+    if (FindKey(key.text, kNowhere) == nullptr && key.text != kSideInformationKey && key.text != kSuggestionKey)
       context.diagnostics.AddUnknown(key.where, path, "key", key.text, TableKeys(), false);
     list.push_back(key.text);
   }

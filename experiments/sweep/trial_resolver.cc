@@ -217,6 +217,9 @@ void TrialResolver::ReportUnused() const {
   for (const Axis& axis : document_.axes) {
     for (const Assignments& row : axis.rows) ReportUnusedIn(row);
   }
+  if (document_.search)
+    for (const SearchDimension& one : document_.search->space)
+      ReportUnusedIn({{one.key, {}, one.where, one.path, true, one.number}});
   for (std::size_t i = 0; i < document_.when.size(); ++i) {
     if (when_matched_[i] != 0) ReportUnusedIn(document_.when[i].set);
   }

@@ -171,6 +171,7 @@ class Core {
   std::optional<double> work_ends;  // monotonic: then it saves and stops; nothing = no limit
   std::optional<StopRequest> stop;
   bool may_lease = true;                 // false: not all agents have had their time to register
+  bool more_may_come = false;            // a search may suggest trials when all have ended (search_rounds.h)
   bool quota_spent = false;              // the stop is the quota's: running again would not help
   std::optional<double> last_tick;       // monotonic
   double silence_due = 0;                // monotonic: no agent or attempt can have been silent for too long before this

@@ -389,6 +389,7 @@ void StopWhenNothingCanStart(Core& core, Now now, Outbox& outbox) {
 }
 
 void EndWhenDone(Core& core, Now now, Outbox& outbox) {
+  if (core.more_may_come && core.AllFinal()) return;
   const bool idle = core.fleet.active().empty();
   const bool given_up = core.stop && now.monotonic >= core.stop->kill_at + kStopMarginSeconds;
   if (core.AllFinal() ? !idle && !given_up : !core.stop || (!idle && !given_up)) return;
@@ -494,6 +495,24 @@ Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
     Record(core, std::move(adopted), now, outbox);
   }
   WriteMissingRows(core, now, outbox);
+  return {};
+}
+
+Status ExtendSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
+  RETORT_RETURN_IF_ERROR(CheckPlan(core, plan));
+  std::set<TrialId> kept;
+  PlanAdopted adopted;
+  for (const TrialSpec& spec : plan.trials) {
+    kept.insert(spec.id);
+    adopted.order.push_back(spec.id);
+  }
+  for (const std::size_t index : core.plan())
+    if (const TrialSpec& spec = core.At(index).spec; !kept.contains(spec.id))
+      return Refused(fmt::format("trial {} ({}) was suggested, and is no longer: a search only adds trials", spec.name,
+                                 spec.id.Hex()));
+  for (const TrialSpec& spec : plan.trials)
+    if (core.Find(spec.id) == nullptr) Record(core, MakeTrialPlanned(spec), now, outbox);
+  Record(core, std::move(adopted), now, outbox);
   return {};
 }
 

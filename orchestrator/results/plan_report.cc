@@ -122,6 +122,10 @@ PlanReport MakePlanReport(const SweepPlan& plan, const std::string& results, con
     for (const TrialView& trial : view->trials)
       if (stored.contains(trial.spec.id)) report.dropped.push_back(&trial);
   }
+  if (plan.search) {
+    const ResultsView nothing;
+    report.search = FindStanding(plan, view == nullptr ? nothing : *view);
+  }
   if (plan.select)
     if (Result<PlannedSelection> selection = PlanSelectionClaims(plan); selection.ok())
       report.selection = *std::move(selection);

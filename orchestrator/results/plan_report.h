@@ -21,6 +21,7 @@
 #include "orchestrator/results/audit_cost.h"
 #include "orchestrator/results/planned_selection.h"
 #include "orchestrator/results/results_view.h"
+#include "orchestrator/results/search_standing.h"
 #include "orchestrator/results/sweep_estimate.h"
 
 namespace retort::orchestrator {
@@ -85,6 +86,7 @@ struct PlanReport {
   std::size_t unknown = 0;                    // trials that run and whose cost is unknown
   int slots = 1;                              // that `total` is for
   std::optional<AuditCost> audit;             // of all trials, where it was asked for
+  std::optional<SearchStanding> search;       // of a sweep that searches
   std::optional<PlannedSelection> selection;  // of a sweep that selects: the trials are its candidates
 };
 

@@ -71,6 +71,7 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   JournalCodec codec;
   RETORT_RETURN_IF_ERROR(ReplayJournal(contents, codec, core));
   view.sweep = core.sweep();
+  view.resolved_toml = core.resolved_toml();
   view.quota = ParseQuota(core.resolved_toml());
   view.usage = core.usage();
   view.unpacked = core.charges.unpacked();

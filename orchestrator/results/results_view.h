@@ -57,6 +57,7 @@ struct TrialView {
 struct ResultsView {
   std::string directory;
   std::string sweep;              // name
+  std::string resolved_toml;      // its text as it was last run
   std::vector<TrialView> trials;  // in plan order; then, of Plans::every, those that the newest plan has not
   // Of Plans::newest: those that the newest plan has not, with rows left packed. What they charged counts.
   std::vector<TrialView> unplanned;

@@ -305,6 +305,9 @@ TrialsStatus ComputeTrialsStatus(const ResultsView& view, const CostModel& costs
   const bool planned = !view.trials.empty();  // false where the journal ends before its plan
   trials.finished = planned && std::all_of(view.trials.begin(), view.trials.end(),
                                            [](const TrialView& t) { return IsFinal(t.state); });
+  trials.search = FindStanding(view);
+  if (trials.search && static_cast<std::int64_t>(trials.search->suggested) < trials.search->terms.trials)
+    trials.finished = false;  // more is to be suggested
   trials.counts = CountStates(view);
   trials.problems = ListTrialProblems(view);
   for (const std::string& copy : root == nullptr ? std::vector<std::string>() : root->copies)
@@ -330,6 +333,7 @@ SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostM
   status.counts = std::move(trials.counts);
   status.spending = std::move(trials.spending);
   status.remaining = trials.remaining;
+  status.search = std::move(trials.search);
   status.devices = ListDevices(view);
   status.costs = costs;
   const bool explained = !status.problems.empty() && IsCommand(status.problems.front().remedy);

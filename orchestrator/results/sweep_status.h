@@ -14,6 +14,7 @@
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/results_root.h"
 #include "orchestrator/results/results_view.h"
+#include "orchestrator/results/search_standing.h"
 #include "orchestrator/results/spending.h"
 #include "orchestrator/results/sweep_estimate.h"
 
@@ -53,6 +54,7 @@ struct TrialsStatus {
       problems;  // refuted claims, failures that are alike as one, the rest; commands without the folder
   std::vector<DataSpending> spending;      // SelectShownSpending
   std::optional<SweepEstimate> remaining;  // nothing when a trial's cost is unknown, or all are final
+  std::optional<SearchStanding> search;    // of a sweep that searches
 };
 
 struct SweepStatus {
@@ -62,6 +64,7 @@ struct SweepStatus {
   std::vector<Problem> problems;
   std::vector<DataSpending> spending;
   std::optional<SweepEstimate> remaining;  // as of TrialsStatus
+  std::optional<SearchStanding> search;    // as of TrialsStatus
   std::vector<DeviceView> devices;         // of a run that goes on
   CostModel costs;                         // that `remaining` rests on
   bool finished = false;                   // every trial is final

@@ -221,7 +221,8 @@ Status StoreSummary(storage::Env& env, const std::string& sources, const Results
   const json of = ParseJson(sources);
   if (!IsLarge(of, least_bytes)) return {};
   if (view.running || !view.ledger_lost.empty() || HasAudits(env, view) || HasUnmarkedData(env, view)) return {};
-  if (trials.problems.size() > kMaxProblems || std::ranges::any_of(view.trials, WaitsForRetry)) return {};
+  if (trials.search || trials.problems.size() > kMaxProblems || std::ranges::any_of(view.trials, WaitsForRetry))
+    return {};
   const json document = {
       {"format_version", kFormatVersion}, {"program", program}, {"of", of}, {"body", MakeBody(view, trials)}};
   return env.WriteFileAtomically(FindSummaryPath(view.directory), Checked(DumpJson(document)));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "experiments/base/number_text.h"
 #include "orchestrator/journal/recovery.h"
 #include "orchestrator/process/system_clock.h"
 #include "orchestrator/reactor/admission.h"
@@ -72,6 +73,21 @@ Result<bool> OrchestratorLoop::Run(Outbox outbox) {
   }
 }
 
+void OrchestratorLoop::SearchBy(PlanSearch plan) {
+  plan_search_ = std::move(plan);
+  core_.more_may_come = true;
+}
+
+Status OrchestratorLoop::Suggest(Now now) {
+  if (!plan_search_) return {};
+  RETORT_ASSIGN_OR_RETURN(const std::size_t added, ContinueSearch(core_, plan_search_, now, outbox_));
+  if (added > 0)
+    view_.PrintLine(fmt::format("search: {} have ended, {} more suggested from their scores",
+                                TrialsText(static_cast<std::int64_t>(core_.plan().size() - added)), added),
+                    now);
+  return {};
+}
+
 Result<bool> OrchestratorLoop::Turn() {
   const Now now = clock_.Read();
   OnWake(core_, now);
@@ -85,6 +101,7 @@ Result<bool> OrchestratorLoop::Turn() {
   HandleRequests(now);
   const bool stopping = core_.stop.has_value();
   OnTick(core_, now, outbox_);
+  RETORT_RETURN_IF_ERROR(Suggest(now));
   if (core_.stop && !stopping) view_.PrintLine(core_.stop->cause, now, true);
   RETORT_RETURN_IF_ERROR(Commit(now));
   DeliverToAgent(now);

@@ -15,6 +15,7 @@
 #include "orchestrator/journal/request_inbox.h"
 #include "orchestrator/process/stop_signals.h"
 #include "orchestrator/process/system_clock.h"
+#include "orchestrator/reactor/search_rounds.h"
 #include "orchestrator/results/surroundings.h"
 #include "orchestrator/screen/progress_view.h"
 #include "orchestrator/service/publication.h"
@@ -33,6 +34,9 @@ class OrchestratorLoop {
   OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel, Publication& publication,
                    ProgressView& view, std::unique_ptr<Agent> agent, RunFacts facts, LoopLimits limits,
                    CostRecorder& costs, RequestInbox requests, AuditWatch audits, FolderWatch folder);
+
+  // `plan`: asked for the next round of a search whenever all trials have ended.
+  void SearchBy(PlanSearch plan);
 
   // Starts with what OpenSweep put into `outbox`; returns when the sweep is over or interrupted. Value:
   // whether a second signal ended it at once (workers are gone, nothing more was saved). Error:
@@ -55,6 +59,7 @@ class OrchestratorLoop {
   // Takes the requests of users, and answers them.
   void HandleRequests(Now now);
   void SendAnswers(Now now);
+  [[nodiscard]] Status Suggest(Now now);
   // Ledger, then journal, then messages. Messages to this rank wait in `for_agent_`.
   [[nodiscard]] Status Commit(Now now);
   [[nodiscard]] Status SendMessages();
@@ -74,6 +79,7 @@ class OrchestratorLoop {
   RequestInbox requests_;
   AuditWatch audits_;
   FolderWatch folder_;
+  PlanSearch plan_search_;
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;
   cluster::IdleWait idle_;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "orchestrator/reactor/search_rounds.h"
+
 namespace retort::orchestrator {
 
 inline constexpr int kMaxWorkersPerGpu = 64;
@@ -30,6 +32,7 @@ struct RunOptions {
   std::string device_directory = "/dev";  // where the host's device files are
   std::string device_notice;              // why devices of the host are left out; filled by the run (FindUsableDevices)
   bool hidden = false;                    // the trials were drawn by a private selection: nothing of them is shown
+  PlanSearch plan_search;                 // of a sweep whose search reads scores; null for every other
   double grace_seconds = 25;              // from the first signal until workers are killed
   double time_limit_seconds = 0;          // then as if signalled; 0 = none
 };

@@ -143,7 +143,7 @@ class SweepRun {
     RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> left, ApplyPendingRequests(env_, recovered, started_));
     for (const std::string& sentence : left) view_.PrintLine(sentence, started_);
     Outbox outbox;
-    RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
+    RETORT_RETURN_IF_ERROR(Open(recovered.core, outbox));
     RETORT_RETURN_IF_ERROR(NoteLostTrials(env_, recovered.core));
     RETORT_RETURN_IF_ERROR(RetryDiskFailures(recovered.core, outbox));
     if (outbox.empty() && recovered.core.AllFinal()) {
@@ -158,6 +158,14 @@ class SweepRun {
   }
 
  private:
+  // Opens the sweep, a search with what it has suggested so far.
+  Status Open(Core& core, Outbox& outbox) {
+    if (!options_.plan_search) return OpenSweep(core, plan_, started_, outbox);
+    RETORT_ASSIGN_OR_RETURN(const SearchHistory history, CollectHistory(core));
+    RETORT_ASSIGN_OR_RETURN(const SweepPlan plan, options_.plan_search(history));
+    return OpenSweep(core, plan, started_, outbox);
+  }
+
   // Finds the worker program and opens the metrics address, once.
   Status Prepare() {
     if (prepared_) return {};
@@ -344,6 +352,7 @@ class SweepRun {
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
                           MakeRunFacts(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
                           costs, RequestInbox(env_, results), AuditWatch(env_), FolderWatch(env_, results));
+    if (options_.plan_search) loop.SearchBy(options_.plan_search);
     const Result<bool> ended = loop.Run(std::move(outbox));
     // Without a target, Prometheus does not report a run that ended as one that died.
     const Status silent = PublishTargets(env_, results, "");

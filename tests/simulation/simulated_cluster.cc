@@ -38,9 +38,22 @@ bool SimulatedCluster::Happens(double chance) {
 }
 
 Status SimulatedCluster::StartOrchestrator(const SweepPlan& plan) {
+  RETORT_RETURN_IF_ERROR(Recover());
+  return Open(plan);
+}
+
+Status SimulatedCluster::StartSearch(const orchestrator::PlanSearch& plan) {
+  RETORT_RETURN_IF_ERROR(Recover());
+  plan_search_ = plan;
+  core().more_may_come = true;
+  RETORT_ASSIGN_OR_RETURN(const SearchHistory history, orchestrator::CollectHistory(core()));
+  RETORT_ASSIGN_OR_RETURN(const SweepPlan known, plan(history));
+  return Open(known);
+}
+
+Status SimulatedCluster::Recover() {
   recovered_.reset();
   to_orchestrator_.clear();
-  checks_.Restarted(plan);
   orchestrator::Settings settings;
   settings.results = kResults;
   settings.provenance_json = "{}";
@@ -52,6 +65,11 @@ Status SimulatedCluster::StartOrchestrator(const SweepPlan& plan) {
     agents_[rank].slots.assign(static_cast<std::size_t>(slots_), std::nullopt);
     Register(static_cast<int>(rank));
   }
+  return {};
+}
+
+Status SimulatedCluster::Open(const SweepPlan& plan) {
+  checks_.Restarted(plan);
   orchestrator::Outbox outbox;
   RETORT_RETURN_IF_ERROR(orchestrator::OpenSweep(core(), plan, now(), outbox));
   return Commit(outbox);
@@ -149,7 +167,8 @@ void SimulatedCluster::Finish(int rank, std::optional<Worker>& slot) {
   cluster::Ended ended;
   ended.succeeded = true;
   // What a deterministic trial gives: a function of the trial alone.
-  ended.metrics = {{"test.accuracy", static_cast<double>(slot->attempt.trial.bits() % 1000) / 1000}};
+  const double score = static_cast<double>(slot->attempt.trial.bits() % 1000) / 1000;
+  ended.metrics = {{"test.accuracy", score}, {"public.accuracy", score}};
   ended.parameters_digest = Sha256Hex(slot->attempt.trial.Hex());
   ended.file = "trials/x/attempt.h5";
   Say(rank, ended, &*slot);
@@ -293,6 +312,7 @@ Status SimulatedCluster::Deliver() {
   RETORT_RETURN_IF_ERROR(core().CheckInvariants());
   CorruptTick();
   orchestrator::OnTick(core(), now(), outbox);
+  if (plan_search_) RETORT_RETURN_IF_ERROR(orchestrator::ContinueSearch(core(), plan_search_, now(), outbox).status());
   core().may_lease = true;
   checks_.Ticked(core(), now());
   RETORT_RETURN_IF_ERROR(core().CheckInvariants());

@@ -16,6 +16,7 @@
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/core/outbox.h"
 #include "orchestrator/journal/recovery.h"
+#include "orchestrator/reactor/search_rounds.h"
 #include "tests/simulation/world_checks.h"
 #include "tests/testing/fault_injection_env.h"
 
@@ -56,6 +57,8 @@ class SimulatedCluster {
   // Opens journal and ledger (what is in them is kept) and plans the sweep: a new orchestrator. Whatever
   // ran under its predecessor is gone. Error: of the orchestrator.
   [[nodiscard]] Status StartOrchestrator(const SweepPlan& plan);
+  // The same of a sweep whose search reads scores: `plan` gives every round.
+  [[nodiscard]] Status StartSearch(const orchestrator::PlanSearch& plan);
   // One step of everything: time passes, workers work, messages arrive, the orchestrator acts. Error: of
   // the disk, a broken invariant, or what no cluster may show (see world_checks.h).
   [[nodiscard]] Status Step();
@@ -110,6 +113,8 @@ class SimulatedCluster {
   void LeaseTwice(orchestrator::Outbox& outbox);
   void CorruptTick();
   void CheckWorkers();
+  [[nodiscard]] Status Recover();
+  [[nodiscard]] Status Open(const SweepPlan& plan);
   void Register(int rank);
   void Say(int rank, cluster::Message message, const Worker* worker = nullptr);
   // Whether every member of the worker's attempt is at its place.
@@ -133,6 +138,7 @@ class SimulatedCluster {
   std::vector<std::pair<int, std::string>> said_;            // everything, for repetition
   FaultInjectionEnv disk_;
   std::optional<orchestrator::Recovered> recovered_;
+  orchestrator::PlanSearch plan_search_;  // of a search
   int requests_ = 0, final_answers_ = 0;
   Mutant mutant_;
   WorldChecks checks_;

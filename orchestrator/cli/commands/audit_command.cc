@@ -127,7 +127,8 @@ std::optional<int> FindAudited(const Invocation& call, Audited& audited) {
   std::optional<SweepPlan> plan;
   Result<ResultsView> view = ResultsView();
   if (NamesSweep(call)) {
-    LoadedSweep loaded = LoadWithData(call.env, {line.audit.target, line.overrides, line.global.profile});
+    LoadedSweep loaded = LoadWithData(
+        call.env, {line.audit.target, line.overrides, line.global.profile, false, false, line.global.results});
     if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
     plan = std::move(loaded.plan);
     const Result<FoundResults> found = FindResults(call.env, FindResultsPath(line.global.results, plan->name));

@@ -17,11 +17,14 @@
 #include "experiments/base/environment.h"
 #include "experiments/methods/trial_spec.h"
 #include "experiments/privacy/calibration.h"
+#include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/shipped_sweeps.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/plan_report.h"
 #include "orchestrator/results/planned_selection.h"
 #include "orchestrator/results/results_root.h"
+#include "orchestrator/results/results_view.h"
+#include "orchestrator/results/search_standing.h"
 #include "orchestrator/results/shared_examples.h"
 #include "orchestrator/results/tables/published.h"
 #include "storage/datasets/data_inspection.h"
@@ -310,9 +313,11 @@ void WarnOfData(SweepPlan& plan, const NotesByData& notes) {
   }
 }
 
-}  // namespace
+using History = std::shared_ptr<const SearchHistory>;
 
-LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& asked) {
+// `text`: of the file, where it was read before. `history` may be null.
+LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::optional<std::string>& text,
+                     History history) {
   LoadRequest request = asked;
   const std::string shared = FindSharedFolder();
   request.path = FindSweepFile(asked.path, shared);
@@ -355,7 +360,11 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& asked) {
   PlanOptions options;
   options.overrides = request.overrides;
   options.profile = request.profile;
-  PlanOutcome outcome = LoadSweep(request.path, options, hooks);
+  options.history = std::move(history);
+  const Result<std::string> read = text ? Result<std::string>(*text) : ReadSweepFile(request.path);
+  if (read.ok()) loaded.text = *read;
+  PlanOutcome outcome =
+      read.ok() ? ParseSweep(*read, request.path, options, hooks) : LoadSweep(request.path, options, hooks);
   loaded.plan = std::move(outcome.plan);
   loaded.errors = std::move(outcome.errors);
   if (loaded.plan) {
@@ -376,6 +385,35 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& asked) {
   }
   if (data_errors > 0 && data_errors == loaded.errors.size()) loaded.code = StatusCode::environment;
   return loaded;
+}
+
+// Null where nothing is stored, or it cannot be read: who reads results says so.
+History ReadHistory(storage::Env& env, const std::string& results) {
+  if (!storage::MayExist(env, results + "/journal.log")) return nullptr;
+  const Result<ResultsView> view = ReadJournaled(env, results);
+  if (!view.ok()) return nullptr;
+  Result<SearchHistory> history = CollectHistory(*view);
+  return history.ok() ? std::make_shared<const SearchHistory>(*std::move(history)) : nullptr;
+}
+
+}  // namespace
+
+LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
+  LoadedSweep loaded = LoadOnce(env, request, std::nullopt, nullptr);
+  if (!loaded.plan || !loaded.plan->search || !loaded.plan->search->IsAdaptive()) return loaded;
+  const History history = ReadHistory(env, FindResultsPath(request.results, loaded.plan->name));
+  return history == nullptr ? loaded : LoadOnce(env, request, loaded.text, history);
+}
+
+PlanSearch MakePlanSearch(storage::Env& env, const LoadRequest& request, const LoadedSweep& loaded) {
+  if (!loaded.plan || !loaded.plan->search || !loaded.plan->search->IsAdaptive()) return nullptr;
+  return [&env, request, text = loaded.text](const SearchHistory& history) -> Result<SweepPlan> {
+    LoadedSweep next = LoadOnce(env, request, text, std::make_shared<const SearchHistory>(history));
+    if (next.plan) return *std::move(next.plan);
+    return Status(next.code,
+                  "the next round of the search cannot be planned: " +
+                      (next.errors.empty() ? std::string("no reason is known") : next.errors.front().message));
+  };
 }
 
 namespace {

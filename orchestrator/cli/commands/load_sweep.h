@@ -7,6 +7,7 @@
 
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/cli/commands/console.h"
+#include "orchestrator/reactor/search_rounds.h"
 #include "storage/files/env.h"
 
 namespace retort::orchestrator::cli {
@@ -17,6 +18,7 @@ struct LoadRequest {
   std::string profile;
   bool runs = false;                // packed data is unpacked and checked, whatever the sweep says
   bool data_may_be_absent = false;  // missing files are a warning, and the set counts as published
+  std::string results = {};  // --results: where a search that reads scores finds them; empty: by the sweep's name
 };
 
 struct LoadedSweep {
@@ -24,11 +26,17 @@ struct LoadedSweep {
   std::vector<Diagnostic> errors;       // why there is none
   std::vector<Diagnostic> absent;       // data sets whose files are missing, where they may be
   StatusCode code = StatusCode::usage;  // environment when only data files are at fault
+  std::string text;                     // of the file, as it was read
 };
 
 // Unless it `runs`, packed data is unpacked only for sweeps in which it matters: of several data sets, or with a
 // budget.
+// A search that reads scores is planned as far as those in its results folder, where there is one, say.
 [[nodiscard]] LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request);
+
+// Plans the sweep again while it runs, from the text that was `loaded` by `request`. Null where no search reads scores.
+// Borrows `env`.
+[[nodiscard]] PlanSearch MakePlanSearch(storage::Env& env, const LoadRequest& request, const LoadedSweep& loaded);
 
 // Adds a warning for each budget of another sweep that binds this one in the folder `results`, and for each data set,
 // here or there, that shares examples with one of its own; or one that says why they are not known.

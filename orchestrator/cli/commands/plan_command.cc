@@ -61,7 +61,8 @@ void AddPlan(CLI::App& app, CommandLine& line, RawWords& words) {
 int PlanCommand(const Invocation& call) {
   const CommandLine& line = call.line;
   // What is stored is told apart from what is new by the data's digests: a comparison needs the files.
-  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, false, !line.diff});
+  LoadedSweep loaded =
+      LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, false, !line.diff, line.global.results});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
   loaded.plan->warnings.insert(loaded.plan->warnings.end(), loaded.absent.begin(), loaded.absent.end());
   const SweepPlan& plan = *loaded.plan;

@@ -114,6 +114,14 @@ std::string DescribeSelecting(const SweepPlan& plan) {
       plan.trials.size(), plan.trials.size() == 1 ? "" : "s");
 }
 
+std::string DescribeSearching(const SearchSpec& search) {
+  return fmt::format("searching ({}) by {}: {} suggestions{}", MakeSearchTerms(search).method, search.score,
+                     search.trials,
+                     search.IsAdaptive() ? fmt::format(", {} of them at random, then {} a round",
+                                                       std::min(search.startup, search.trials), search.batch)
+                                         : "");
+}
+
 void SayNext(const Invocation& call, const std::string& results, int code) {
   const CommandLine& line = call.line;
   RunEnding ending{code, true, line.sweep, results, SweepCommand("table", line)};
@@ -172,7 +180,8 @@ int RunCommand(const Invocation& call) {
   }
   if (const std::optional<int> code = LimitToAllocation(call, options)) return EndRun(options, *code);
   const CommandLine& line = call.line;
-  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, true});
+  const LoadRequest request{line.sweep, line.overrides, line.global.profile, true, false, line.global.results};
+  LoadedSweep loaded = LoadWithData(call.env, request);
   if (!loaded.plan) return EndRun(options, call.console.Fail(loaded.errors, loaded.code));
   options.results = FindResultsPath(line.global.results, loaded.plan->name);
   AddBudgetWarnings(call.env, options.results, *loaded.plan);
@@ -182,6 +191,8 @@ int RunCommand(const Invocation& call) {
                                "--metrics-listen: a selection serves no metrics, since they would tell of candidates "
                                "that are not released; leave it out")));
   if (loaded.plan->select) call.console.Message(DescribeSelecting(*loaded.plan));
+  if (loaded.plan->search) call.console.Message(DescribeSearching(*loaded.plan->search));
+  options.plan_search = MakePlanSearch(call.env, request, loaded);
   const Result<int> code =
       loaded.plan->select ? RunSelectingSweep(*loaded.plan, options) : RunSweep(*loaded.plan, options);
   if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));

@@ -64,7 +64,8 @@ struct Loaded {
 // A value is the exit code of what went wrong.
 std::variant<Loaded, int> Load(const Invocation& call, bool runs) {
   const CommandLine& line = call.line;
-  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, runs, !runs});
+  LoadedSweep loaded =
+      LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, runs, !runs, line.global.results});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
   for (const Diagnostic& absent : loaded.absent) call.console.Warn(absent);
   Result<std::vector<TableSpec>> specs = ChosenTables(*loaded.plan, line.table.name);
@@ -134,6 +135,10 @@ int CompleteAndPrint(const Invocation& call) {
   if (sweep.plan.select)
     return EndRun(options, call.console.Fail(UsageError("table --complete: a selection runs as a whole; `" +
                                                         SweepCommand("run", call.line) + "` runs it")));
+  if (sweep.plan.search && sweep.plan.search->IsAdaptive())
+    return EndRun(options, call.console.Fail(UsageError("table --complete: a search by " + sweep.plan.search->score +
+                                                        " runs round by round; `" + SweepCommand("run", call.line) +
+                                                        "` runs it")));
   options.results = sweep.results;
   AddBudgetWarnings(call.env, sweep.results, sweep.plan);
   for (const Diagnostic& warning : sweep.plan.warnings) call.console.Warn(warning);

@@ -36,6 +36,22 @@ void WriteWithArray(const std::function<void(std::string_view)>& out, const nloh
 
 using nlohmann::ordered_json;
 
+ordered_json SearchJson(const SearchStanding& standing) {
+  const SearchTerms& terms = standing.terms;
+  ordered_json best;
+  if (standing.best) {
+    best = {{"suggestion", standing.best->number},
+            {"trial", standing.best->trial.Hex()},
+            {"name", standing.best->name},
+            {"score", standing.best->score},
+            {"values", ordered_json::object()}};
+    for (const auto& [key, value] : standing.best->values) best["values"][key] = value;
+  }
+  return {{"method", terms.method},  {"score", terms.score},    {"goal", terms.maximize ? "maximize" : "minimize"},
+          {"trials", terms.trials},  {"keys", terms.keys},      {"suggested", standing.suggested},
+          {"ended", standing.ended}, {"best", std::move(best)}, {"cost", DescribeSearchCost(terms.score)}};
+}
+
 ordered_json MetricJson(double value, const std::string& metric) {
   const std::optional<std::int64_t> count = FindCount(value, metric);
   return count ? ordered_json(*count) : ordered_json(value);

@@ -13,6 +13,7 @@
 #include "experiments/privacy/claim.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/results_view.h"
+#include "orchestrator/results/search_standing.h"
 #include "storage/log/privacy_ledger.h"
 
 namespace retort::orchestrator::cli {
@@ -44,6 +45,10 @@ inline constexpr int kSchemaVersion = 1;
 [[nodiscard]] std::string TrialText(const TrialView& trial,
                                     const std::vector<std::pair<std::string, std::string>>& further = {});
 [[nodiscard]] nlohmann::ordered_json LedgerEntryJson(const storage::LedgerEntry& entry);
+
+// {"method","score","goal","trials","keys":[…],"suggested","ended","best":{"suggestion","trial","name","score",
+// "values":{…}}|null,"cost"}.
+[[nodiscard]] nlohmann::ordered_json SearchJson(const SearchStanding& standing);
 
 // A value of a metric: counts as whole numbers.
 [[nodiscard]] nlohmann::ordered_json MetricJson(double value, const std::string& metric);

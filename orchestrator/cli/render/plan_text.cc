@@ -175,6 +175,43 @@ std::string RetriesText(const PlanReport& report, std::size_t width) {
   return "  " + Wrap(text, width - 2, 2) + "\n";
 }
 
+std::string FormatDimension(const SearchDimension& dimension) {
+  std::string text(dimension.key->TrialName());
+  if (dimension.choices.empty())
+    return text + fmt::format(" in [{}, {}]{}{}", ShortNumber(dimension.low), ShortNumber(dimension.high),
+                              dimension.log ? ", logarithmic" : "", dimension.integer ? ", whole numbers" : "");
+  for (std::size_t i = 0; i < dimension.choices.size(); ++i)
+    text += (i == 0 ? " of " : ", ") + ValueText(*dimension.key, dimension.choices[i]);
+  return text;
+}
+
+// What is searched, what each planned suggestion tries, and what the score costs.
+std::string SearchText(const PlanReport& report, std::size_t width) {
+  if (!report.search) return "";
+  const SearchSpec& search = *report.plan->search;
+  std::string out = Wrap(DescribeStanding(*report.search), width, 2) + "\n";
+  for (const SearchDimension& dimension : search.space) out += "  " + FormatDimension(dimension) + "\n";
+  std::vector<std::string> header = {std::string(kSuggestionKey)};
+  for (const std::string& key : report.search->terms.keys) header.push_back(key);
+  TextTable table(header, std::vector<Align>(header.size(), Align::right));
+  std::optional<std::size_t> last;
+  std::size_t shown = 0;
+  for (const PlannedTrial& trial : report.trials) {
+    const std::optional<std::size_t> number = FindSuggestion(*trial.spec);
+    if (!number || number == last || shown == kListedTrials) continue;
+    last = number;
+    ++shown;
+    std::vector<std::string> line = {std::to_string(*number)};
+    for (const std::string& key : report.search->terms.keys) line.push_back(KeyText(*trial.spec, key));
+    table.Add(line);
+  }
+  out += table.Render(2);
+  if (search.IsAdaptive() && static_cast<std::int64_t>(last ? *last + 1 : 0) < search.trials)
+    out += fmt::format("  and {} more, suggested from the scores of these, {} a round\n",
+                       search.trials - static_cast<std::int64_t>(last ? *last + 1 : 0), search.batch);
+  return out + "  " + Wrap(DescribeSearchCost(search.score), width - 2, 2) + "\n\n";
+}
+
 // What choosing costs: the claim of the best of K beside that of one candidate.
 std::string SelectionText(const PlanReport& report, std::size_t width) {
   if (!report.selection) return "";
@@ -223,8 +260,8 @@ std::string PlanAsText(const PlanReport& report, std::size_t width) {
   std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
                                 report.results, report.has_results ? "" : " (new)");
   out += DataText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) + AuditText(report) +
-         TrialsText(report) + "\n" + SelectionText(report, width) + PrivacyText(report, width) +
-         RetriesText(report, width);
+         TrialsText(report) + "\n" + SearchText(report, width) + SelectionText(report, width) +
+         PrivacyText(report, width) + RetriesText(report, width);
   return out;
 }
 
@@ -334,6 +371,7 @@ void WritePlanAsJson(const PlanReport& report, const std::function<void(std::str
   document["disk_bytes"] =
       report.total && report.total->disk_bytes ? ordered_json(*report.total->disk_bytes) : ordered_json();
   if (report.audit) document["audit"] = AuditCostJson(*report.audit);
+  if (report.search) document["search"] = SearchJson(*report.search);
   if (report.selection) document["selection"] = SelectionJson(report);
   document["dropped"] = ordered_json::array();
   for (const TrialView* trial : report.dropped)

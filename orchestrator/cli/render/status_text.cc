@@ -156,6 +156,9 @@ std::string BodyText(const SweepStatus& status, double clock, std::size_t width)
   out += fmt::format("Trials: {}", status.trials);
   for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
   out += "\n" + ActiveText(status, now_unix_seconds);
+  if (status.search)
+    out +=
+        Wrap(DescribeStanding(*status.search) + " " + DescribeSearchCost(status.search->terms.score), width, 2) + "\n";
   if (!status.devices.empty()) out += "Devices: " + DescribeDevices(status.devices) + "\n";
   if (view.requests > 0) out += fmt::format("Requests: {} to cancel or retry, not answered yet\n", view.requests);
   if (const std::optional<double> age = ComputeStaleness(view, now_unix_seconds))
@@ -247,6 +250,7 @@ std::string StatusAsJson(const SweepStatus& status) {
   document["counts"] = ordered_json::object();
   for (const auto& [state, count] : status.counts) document["counts"][state] = count;
   AddEstimate(status.remaining, document);
+  if (status.search) document["search"] = SearchJson(*status.search);
   document["epsilon"] = ordered_json::object();
   for (const DataSpending& spent : status.spending) document["epsilon"][spent.data] = SpendingJson(spent);
   document["devices"] = DevicesJson(status.devices);

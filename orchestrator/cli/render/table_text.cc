@@ -188,6 +188,7 @@ std::vector<std::string> MakeLegend(const ResultTable& table) {
     legend.emplace_back(
         "An ε by selection-profile or selection-rdp is that of a private selection: how the settings of its row were "
         "chosen is in it, as long as nobody sees the candidates that were not (`unselected-hidden`).");
+  legend.insert(legend.end(), table.search.begin(), table.search.end());
   AddMeasurements(table, legend);
   AddPublished(table, legend);
   for (const std::string& warning : table.warnings) legend.push_back("Warning: " + warning);

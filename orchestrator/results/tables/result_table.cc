@@ -19,6 +19,7 @@
 #include "experiments/methods/stated_settings.h"
 #include "experiments/privacy/statement.h"
 #include "orchestrator/results/refuted_claims.h"
+#include "orchestrator/results/search_standing.h"
 #include "orchestrator/results/synthetic_store.h"
 #include "orchestrator/results/tables/published_join.h"
 #include "orchestrator/results/tables/settings_notes.h"
@@ -293,6 +294,7 @@ ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const Resu
   table.cells = MakeClaimCells(plan, spec, cells.all(), joiner);
   SortCells(table.cells);
   AddSettings(trials, table);
+  if (plan.search) table.search = {DescribeStanding(FindStanding(plan, view)), DescribeSearchCost(plan.search->score)};
   MarkBest(table);
   joiner.AddIdleRuleWarnings();
   table.warnings = RefutedIn(trials, views);

@@ -65,6 +65,7 @@ struct ResultTable {
   std::vector<TableCell> cells;         // rows in plan order, the columns of one row together
   std::vector<std::string> warnings;    // whole sentences
   std::vector<std::string> settings;    // by method and reading: what differs from the texts, and what was chosen
+  std::vector<std::string> search;      // of a sweep that searches: how it stands, and what its score costs
   std::vector<std::string> statements;  // the privacy of the rows in paragraphs, where asked for
   std::string spec_hash;                // 12 hex digits over the ids of the table's trials
   bool running = false;                 // the sweep is being run right now

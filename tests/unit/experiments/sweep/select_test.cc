@@ -60,7 +60,7 @@ TEST(SweepSelect, ScoreOnTheTestSplitIsRefused) {
 TEST(SweepSelect, ScoreOnPrivateExamplesIsRefused) {
   const std::string error =
       FirstError("[sweep.select]\nscore = \"validation.accuracy\"\ndistribution = \"poisson\"\nmean = 10\n");
-  EXPECT_NE(error.find("no candidate's claim covers"), std::string::npos) << error;
+  EXPECT_NE(error.find("no claim of a trial covers"), std::string::npos) << error;
 }
 
 TEST(SweepSelect, ScoreThatDependsOnOtherTrialsIsRefused) {

@@ -1,0 +1,46 @@
+// Which points a search tries next, and what it tried before.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/base/ids.h"
+#include "experiments/methods/trial_spec.h"
+#include "experiments/sweep/tpe.h"
+
+namespace retort {
+
+// How a trial of a search stands.
+struct SearchOutcome {
+  bool ended = false;           // for good
+  std::optional<double> score;  // where it has one
+};
+
+// What was suggested and measured before, as a results folder has it.
+struct SearchHistory {
+  std::string identity;                      // IdentifySearchIn the sweep that was run
+  std::map<std::size_t, TrialSpec> planned;  // by suggestion: one of its trials
+  std::map<TrialId, SearchOutcome> outcomes;
+};
+
+// The suggestion that a trial belongs to; nothing for a trial of no search.
+[[nodiscard]] std::optional<std::size_t> FindSuggestion(const TrialSpec& spec);
+
+// The points that were suggested, as far as they are numbered without a gap and of this search: a search that was
+// stopped goes on from them, whatever would be suggested anew. Empty where the search is another one.
+[[nodiscard]] std::vector<SearchPoint> ListSuggested(const SearchSpec& spec, const SearchHistory& history);
+
+// The mean score of the trials of one suggestion, higher being better: not ended while one of them has not, without a
+// score where none has one.
+[[nodiscard]] SearchOutcome CombineOutcomes(const SearchSpec& spec, const std::vector<TrialId>& trials,
+                                            const SearchHistory& history);
+
+// Returns the points to be tried next, in order: all of them for random and latin-hypercube, and for tpe those of the
+// next round, once everything before has ended. Empty: nothing now. A function of spec, points and outcomes alone.
+[[nodiscard]] std::vector<SearchPoint> SuggestPoints(const SearchSpec& spec, const std::vector<SearchPoint>& points,
+                                                     const std::vector<SearchOutcome>& outcomes);
+
+}  // namespace retort

@@ -1,0 +1,28 @@
+// The rounds of a sweep that searches: when every trial has ended, what was measured decides which trials come next.
+#pragma once
+
+#include <functional>
+
+#include "experiments/base/status.h"
+#include "experiments/sweep/search_points.h"
+#include "experiments/sweep/sweep_plan.h"
+#include "orchestrator/core/core.h"
+#include "orchestrator/core/outbox.h"
+
+namespace retort::orchestrator {
+
+// Plans the sweep with all that its search suggests after `history`. Deterministic.
+using PlanSearch = std::function<Result<SweepPlan>(const SearchHistory& history)>;
+
+// Adds how a trial stands to `history`. `row`: null before it has one.
+void NoteOutcome(const TrialSpec& spec, bool planned, bool ended, const storage::ResultRow* row,
+                 SearchHistory& history);
+// What the journal has of the search. Error: damage, for a row that cannot be read.
+[[nodiscard]] Result<SearchHistory> CollectHistory(const Core& core);
+
+// Call it after OnTick. Where all trials have ended and more may come, it adds the next round, or lets the sweep end
+// where there is none, and does what is due then. Their suggestions are in the journal before any of them is leased:
+// the outbox is committed before its messages go. Value: trials that were added. Error: of `plan` and ExtendSweep.
+[[nodiscard]] Result<std::size_t> ContinueSearch(Core& core, const PlanSearch& plan, Now now, Outbox& outbox);
+
+}  // namespace retort::orchestrator

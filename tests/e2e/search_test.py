@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Sweeps that search: rounds follow from scores, whoever is killed goes on with the same suggestions, and everything that
+shows results says which score was read.
+
+usage: search_test.py --retort PROGRAM --source DIR [--worker SCRIPTED_WORKER]
+With a scripted worker nothing is trained, and scores follow from ids.
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+import sweep_run  # noqa: E402
+
+OPTIONS = sweep_run.parse_options("retort", "source", worker="")
+ROUNDS = int(os.environ.get("RETORT_KILL_ROUNDS", "4"))
+
+SWEEP = """
+steps = 12
+method = "dpsgd"
+[sweep]
+name = "tuned"
+[sweep.search]
+method = "{method}"
+trials = {trials}
+{keys}
+space.lr = {lr}
+space.norm_bound = {{ low = 0.01, high = 1, scale = "log" }}
+[table.main]
+rows = ["suggestion", "lr"]
+"""
+ROUNDS_OF_TWO = "startup = 4\nbatch = 2"
+
+
+class SearchTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="retort-search-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.results = os.path.join(self.folder, "results", "tuned")
+        self.sweep = os.path.join(self.folder, "tuned.toml")
+        self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
+        if OPTIONS.worker:
+            self.environment["RETORT_WORKER"] = OPTIONS.worker
+
+    def write(self, method="tpe", trials=10, keys=ROUNDS_OF_TWO, lr='{ low = 1e-2, high = 10, scale = "log" }'):
+        head = sweep_run.SMALL_DIGITS.format(source=os.path.abspath(OPTIONS.source))
+        head = head.replace("\nlr = 1\n", "\n").replace("\nnorm_bound = 0.1\n", "\n")
+        with open(self.sweep, "w", encoding="utf-8") as file:
+            file.write(head + SWEEP.format(method=method, trials=trials, keys=keys, lr=lr))
+
+    def retort(self, *words, code=0):
+        command = [OPTIONS.retort, *words, "--results", self.results]
+        run = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, check=False)
+        if code is not None:
+            self.assertEqual(run.returncode, code, f"{' '.join(command)}\n{run.stdout}\n{run.stderr}")
+        return run
+
+    def json(self, *words, **options):
+        return json.loads(self.retort(*words, "--json", **options).stdout)
+
+    def suggested(self):
+        """(name, id, row digest) of every trial, in the order of the suggestions."""
+        return [(t["name"], t["trial"], t.get("row_digest")) for t in self.json("list")["trials"]]
+
+    def start(self):
+        return subprocess.Popen([OPTIONS.retort, "run", self.sweep, "--results", self.results, "--slots", "2"],
+                                cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+    def test_rounds_run_to_the_end_and_the_best_is_named(self):
+        self.write()
+        self.assertEqual(self.json("plan", self.sweep)["search"]["suggested"], 0)
+        self.retort("run", self.sweep, "--slots", "2")
+        trials = self.json("list")["trials"]
+        self.assertEqual([t["state"] for t in trials], ["succeeded"] * 10)
+        scores = {t["trial"]: t["metrics"]["public.accuracy"] for t in trials}
+        status = self.json("status")
+        self.assertTrue(status["finished"])
+        self.assertEqual((status["search"]["suggested"], status["search"]["ended"]), (10, 10))
+        self.assertEqual(status["search"]["best"]["score"], max(scores.values()))
+        self.assertEqual(scores[status["search"]["best"]["trial"]], max(scores.values()))
+        self.assertEqual(set(status["search"]["best"]["values"]), {"lr", "norm_bound"})
+        self.retort("verify")
+        for text in (self.retort("status").stdout, self.retort("plan", self.sweep).stdout,
+                     self.retort("table", self.sweep).stdout):
+            text = " ".join(text.split())
+            self.assertIn("The search read public.accuracy on public examples", text)
+            self.assertIn(f"suggestion {status['search']['best']['suggestion']}, ", text)
+        table = self.json("table", self.sweep)
+        self.assertEqual(len(table["cells"]), 10)
+        self.assertIn("The search read public.accuracy", json.dumps(table["notes"]))
+
+    def test_running_again_changes_nothing(self):
+        self.write()
+        self.retort("run", self.sweep)
+        before = self.suggested()
+        self.retort("run", self.sweep)
+        self.assertEqual(self.suggested(), before)
+
+    def test_more_trials_go_on(self):
+        self.write(trials=6)
+        self.retort("run", self.sweep)
+        before = self.suggested()
+        self.write(trials=9)
+        self.retort("run", self.sweep)
+        self.assertEqual(self.suggested()[:6], before)
+        self.assertEqual(len(self.suggested()), 9)
+
+    def test_kills_change_no_suggestion(self):
+        self.write()
+        began = time.monotonic()
+        self.start().communicate()
+        took = time.monotonic() - began
+        expected = self.suggested()
+        self.assertEqual(len(expected), 10)
+        chance = random.Random(11)
+        for number in range(ROUNDS):
+            self.results = os.path.join(self.folder, "results", f"tuned-{number}")
+            for _ in range(chance.randint(1, 4)):
+                process = self.start()
+                time.sleep(chance.uniform(0.01, took))
+                process.kill()
+                process.communicate()
+            self.retort("run", self.sweep, "--slots", "1")
+            self.assertEqual(self.suggested(), expected)
+            self.retort("verify")
+
+    def test_methods_without_scores_are_planned_whole(self):
+        for method in ("random", "latin-hypercube"):
+            self.results = os.path.join(self.folder, "results", method)
+            self.write(method=method, trials=5, keys="seed = 3")
+            planned = [t["trial"] for t in self.json("plan", self.sweep)["trials"]]
+            self.assertEqual(len(planned), 5)
+            self.retort("run", self.sweep)
+            self.assertEqual([t for _, t, _ in self.suggested()], planned)
+
+    def test_trials_that_fail_are_tried_around(self):
+        if not OPTIONS.worker:
+            self.skipTest("needs a worker that fails on purpose")
+        self.write(lr="[13, 1, 2]")
+        self.retort("run", self.sweep, code=1)
+        states = [t["state"] for t in self.json("list")["trials"]]
+        self.assertEqual(len(states), 10)
+        self.assertIn("failed", states)
+        self.assertIn("succeeded", states)
+        before = self.suggested()
+        self.retort("run", self.sweep, code=1)
+        self.assertEqual(self.suggested(), before)
+
+    def test_file_that_is_edited_meanwhile_does_not_count(self):
+        self.write()
+        process = self.start()
+        sweep_run.wait_for(lambda: os.path.exists(os.path.join(self.results, "trials")), "the first trial")
+        with open(self.sweep, "w", encoding="utf-8") as file:
+            file.write("this is no sweep")
+        self.assertEqual(process.wait(timeout=120), 0)
+        self.assertEqual(len(self.suggested()), 10)
+
+    def test_rounds_cannot_be_completed_by_a_table(self):
+        self.write()
+        run = self.retort("table", self.sweep, "--complete", code=None)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("round by round", run.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if sweep_run.all_tests_pass() else 1)

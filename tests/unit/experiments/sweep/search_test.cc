@@ -1,0 +1,321 @@
+// [sweep.search]: what it reads and refuses, and the trials that it suggests.
+#include "experiments/sweep/search_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "experiments/sweep/search_points.h"
+#include "tests/unit/experiments/sweep/sweep_fixture.h"
+
+namespace retort {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Lines 6 to 10; the search stands from line 11 on.
+const std::string kTuned =
+    "[trial]\n"
+    "method = \"dpsgd\"\n"
+    "noise_multiplier = 2\n"
+    "[sweep]\n"
+    "name = \"tuned\"\n";
+const std::string kSpace =
+    "space.lr = { low = 1e-3, high = 1, scale = \"log\" }\n"
+    "space.steps = { low = 30, high = 300 }\n"
+    "space.student = [\"logistic\", \"tanh-cnn\"]\n";
+
+std::string Searching(const std::string& keys, const std::string& space = kSpace) {
+  return kHead + kTuned + "[sweep.search]\n" + keys + space;
+}
+
+std::string SearchError(const std::string& text) {
+  const PlanOutcome outcome = PlanText(text);
+  return outcome.errors.empty() ? "" : Render(outcome.errors.front());
+}
+
+std::vector<TrialId> ListIds(const SweepPlan& plan) {
+  std::vector<TrialId> ids;
+  for (const TrialSpec& trial : plan.trials) ids.push_back(trial.id);
+  return ids;
+}
+
+// What a results folder would say after `plan`: the first `ended` trials have a score that prefers a rate near 0.1.
+std::shared_ptr<SearchHistory> Measure(const SweepPlan& plan, std::size_t ended = 1000) {
+  auto history = std::make_shared<SearchHistory>();
+  history->identity = IdentifySearchIn(plan.resolved_toml);
+  for (const TrialSpec& spec : plan.trials) {
+    history->planned.emplace(FindSuggestion(spec).value(), spec);
+    SearchOutcome& outcome = history->outcomes[spec.id];
+    if (history->outcomes.size() > ended) continue;
+    outcome = {true, 1 - std::abs(std::log10(spec.optimization.lr) + 1)};
+  }
+  return history;
+}
+
+// Plans, measures, and plans again until nothing more is suggested.
+SweepPlan SearchToTheEnd(const std::string& text, SweepPlan plan) {
+  for (std::size_t known = 0; known < plan.trials.size();) {
+    known = plan.trials.size();
+    PlanOptions options;
+    options.history = Measure(plan);
+    plan = GoodPlan(text, options);
+  }
+  return plan;
+}
+
+TEST(SweepSearch, TrialsAreSuggestedFromTheSpace) {
+  for (const char* method : {"random", "latin-hypercube"}) {
+    const SweepPlan plan = GoodPlan(Searching("method = \"" + std::string(method) + "\"\ntrials = 20\n"));
+    ASSERT_TRUE(plan.search);
+    ASSERT_EQ(plan.trials.size(), 20U);
+    std::set<std::string> students;
+    for (const TrialSpec& trial : plan.trials) {
+      EXPECT_GE(trial.optimization.lr, 1e-3);
+      EXPECT_LE(trial.optimization.lr, 1);
+      EXPECT_GE(trial.steps, 30);
+      EXPECT_LE(trial.steps, 300);
+      EXPECT_EQ(trial.score, "public.accuracy");
+      EXPECT_TRUE(trial.draw.empty());
+      students.insert(trial.network);
+    }
+    EXPECT_EQ(students.size(), 2U);
+  }
+}
+
+TEST(SweepSearch, SameSeedSameTrialsAnotherSeedOthers) {
+  const std::string keys = "method = \"random\"\ntrials = 8\n";
+  EXPECT_EQ(ListIds(GoodPlan(Searching(keys))), ListIds(GoodPlan(Searching(keys))));
+  EXPECT_NE(ListIds(GoodPlan(Searching(keys))), ListIds(GoodPlan(Searching(keys + "seed = 1\n"))));
+}
+
+TEST(SweepSearch, RatesHaveFewDigitsAndSpreadOverDecades) {
+  const SweepPlan plan = GoodPlan(Searching("method = \"latin-hypercube\"\ntrials = 30\n"));
+  int below = 0;
+  for (const TrialSpec& trial : plan.trials) {
+    EXPECT_LE(KeyText(trial, "lr").size(), 8U) << KeyText(trial, "lr");
+    below += trial.optimization.lr < 0.01 ? 1 : 0;
+  }
+  EXPECT_EQ(below, 10);  // a third of three decades
+}
+
+TEST(SweepSearch, SeedsAndAxesRepeatEverySuggestion) {
+  const std::string text = kHead + kTuned + "seeds = [0, 1]\ngrid.batch = [64, 128]\n[sweep.search]\ntrials = 3\n" +
+                           "method = \"random\"\n" + kSpace;
+  const SweepPlan plan = GoodPlan(text);
+  ASSERT_EQ(plan.trials.size(), 12U);
+  std::map<std::size_t, std::set<double>> rates;
+  for (const TrialSpec& trial : plan.trials) rates[FindSuggestion(trial).value()].insert(trial.optimization.lr);
+  ASSERT_EQ(rates.size(), 3U);
+  for (const auto& [suggestion, values] : rates) EXPECT_EQ(values.size(), 1U);
+}
+
+TEST(SweepSearch, TpePlansItsFirstRoundAlone) {
+  EXPECT_EQ(GoodPlan(Searching("trials = 20\n")).trials.size(), 10U);
+  EXPECT_EQ(GoodPlan(Searching("trials = 20\nstartup = 6\n")).trials.size(), 6U);
+  EXPECT_EQ(GoodPlan(Searching("trials = 5\n")).trials.size(), 5U);
+}
+
+TEST(SweepSearch, RoundWaitsUntilTheOneBeforeHasEnded) {
+  const std::string text = Searching("trials = 20\nstartup = 6\nbatch = 3\n");
+  const SweepPlan first = GoodPlan(text);
+  PlanOptions options;
+  options.history = Measure(first, 5);
+  EXPECT_EQ(GoodPlan(text, options).trials.size(), 6U);
+  options.history = Measure(first);
+  EXPECT_EQ(GoodPlan(text, options).trials.size(), 9U);
+}
+
+TEST(SweepSearch, EarlierSuggestionsStayWhenOthersCome) {
+  const std::string text = Searching("trials = 14\nstartup = 4\nbatch = 5\n");
+  const SweepPlan first = GoodPlan(text);
+  const SweepPlan all = SearchToTheEnd(text, first);
+  ASSERT_EQ(all.trials.size(), 14U);
+  for (std::size_t i = 0; i < first.trials.size(); ++i) {
+    EXPECT_EQ(all.trials[i].id, first.trials[i].id);
+    EXPECT_EQ(all.trials[i].name, first.trials[i].name);
+  }
+}
+
+TEST(SweepSearch, ScoresDecideWhatIsSuggested) {
+  const std::string text = Searching("trials = 30\n");
+  const SweepPlan plan = SearchToTheEnd(text, GoodPlan(text));
+  ASSERT_EQ(plan.trials.size(), 30U);
+  const auto distance = [&](std::size_t begin) {
+    double sum = 0;
+    for (std::size_t i = begin; i < begin + 10; ++i) sum += std::abs(std::log10(plan.trials[i].optimization.lr) + 1);
+    return sum;
+  };
+  EXPECT_LT(distance(20), 0.7 * distance(0));
+}
+
+TEST(SweepSearch, SuggestionsFollowFromScoresWithoutTheJournal) {
+  const std::string text = Searching("trials = 20\nbatch = 2\n");
+  const SweepPlan plan = SearchToTheEnd(text, GoodPlan(text));
+  const auto history = Measure(plan);
+  PlanOptions options;
+  auto scores = std::make_shared<SearchHistory>();
+  scores->outcomes = history->outcomes;  // and nothing of what was planned
+  options.history = scores;
+  EXPECT_EQ(ListIds(GoodPlan(text, options)), ListIds(plan));
+}
+
+TEST(SweepSearch, SuggestionsOfTheJournalStayWhateverScoresBecome) {
+  const std::string text = Searching("trials = 20\n");
+  const SweepPlan plan = SearchToTheEnd(text, GoodPlan(text));
+  const auto history = Measure(plan);
+  history->outcomes[plan.trials.front().id].score = 50;  // tried again meanwhile
+  PlanOptions options;
+  options.history = history;
+  EXPECT_EQ(ListIds(GoodPlan(text, options)), ListIds(plan));
+}
+
+TEST(SweepSearch, MoreTrialsGoOnFromWhatThereIs) {
+  const std::string text = Searching("trials = 14\n");
+  const SweepPlan plan = SearchToTheEnd(text, GoodPlan(text));
+  PlanOptions options;
+  options.history = Measure(plan);
+  const SweepPlan more = GoodPlan(Searching("trials = 18\n"), options);
+  ASSERT_EQ(more.trials.size(), 18U);
+  for (std::size_t i = 0; i < 14; ++i) EXPECT_EQ(more.trials[i].id, plan.trials[i].id);
+}
+
+TEST(SweepSearch, AnotherSpaceOrMethodOfTrialsBeginsAnew) {
+  const SweepPlan plan = SearchToTheEnd(Searching("trials = 14\n"), GoodPlan(Searching("trials = 14\n")));
+  PlanOptions options;
+  options.history = Measure(plan);
+  EXPECT_EQ(GoodPlan(Searching("trials = 14\nseed = 3\n"), options).trials.size(), 10U);
+  std::string other = Searching("trials = 14\n");
+  other.replace(other.find("noise_multiplier = 2"), 20, "noise_multiplier = 3");
+  const SweepPlan anew = GoodPlan(other, options);
+  ASSERT_EQ(anew.trials.size(), 10U);
+  EXPECT_NE(anew.trials.front().id, plan.trials.front().id);
+}
+
+TEST(SweepSearch, FailedTrialsDoNotStopTheSearch) {
+  const std::string text = Searching("trials = 14\n");
+  const SweepPlan first = GoodPlan(text);
+  const auto history = Measure(first);
+  for (auto& [id, outcome] : history->outcomes) outcome = {true, std::nullopt};
+  PlanOptions options;
+  options.history = history;
+  EXPECT_EQ(GoodPlan(text, options).trials.size(), 14U);
+}
+
+TEST(SweepSearch, EveryPointOfASmallSpaceIsTriedOnce) {
+  const std::string space = "space.steps = { low = 1, high = 3 }\nspace.student = [\"logistic\", \"tanh-cnn\"]\n";
+  for (const char* method : {"random", "latin-hypercube", "tpe"}) {
+    const std::string text = Searching("trials = 6\nmethod = \"" + std::string(method) + "\"\n", space);
+    EXPECT_EQ(SearchToTheEnd(text, GoodPlan(text)).trials.size(), 6U) << method;
+  }
+}
+
+TEST(SweepSearch, MoreTrialsThanThereAreSettingsAreRefused) {
+  const std::string error = SearchError(Searching("trials = 7\n", "space.steps = { low = 1, high = 6 }\n"));
+  EXPECT_THAT(error, HasSubstr(":12:10"));
+  EXPECT_THAT(error, HasSubstr("write trials = 6"));
+}
+
+TEST(SweepSearch, ScoreOnTheTestSplitIsRefused) {
+  const std::string error = SearchError(Searching("trials = 7\nscore = \"test.accuracy\"\n"));
+  EXPECT_THAT(error, HasSubstr(":13:"));
+  EXPECT_THAT(error, HasSubstr("reads the test split"));
+  EXPECT_THAT(error, HasSubstr("public.accuracy"));
+}
+
+TEST(SweepSearch, StopByTheTestSplitIsRefused) {
+  std::string text = Searching("trials = 7\n");
+  text.replace(text.find("[sweep]"), 0, "stop = { metric = \"test.accuracy\", above = 0.9 }\n");
+  EXPECT_THAT(SearchError(text), HasSubstr("stops by its accuracy on the test split"));
+}
+
+TEST(SweepSearch, PublicExamplesAreNeeded) {
+  std::string text = Searching("trials = 7\n");
+  text.replace(text.find("public = [8000, 9000], "), 23, "");
+  EXPECT_THAT(SearchError(text), HasSubstr("public part of its split"));
+}
+
+struct BadSpace {
+  const char* space;
+  const char* says;
+};
+
+TEST(SweepSearch, BadSpacesAreRefusedWithWhatIsRight) {
+  for (const BadSpace& bad : {
+           BadSpace{"space.lr = { low = 1, high = 1 }\n", "low has to be below high"},
+           BadSpace{"space.lr = { low = 2, high = 1 }\n", "low has to be below high"},
+           BadSpace{"space.weight_decay = { low = 0, high = 1, scale = \"log\" }\n", "scale = \"linear\""},
+           BadSpace{"space.lr = { low = 0.1, high = 1, scale = \"cubic\" }\n", "linear"},
+           BadSpace{"space.lr = { low = 0.1, high = 1, step = 2 }\n", "step"},
+           BadSpace{"space.lr = { low = 0.1 }\n", "missing sweep.search.space.lr.high"},
+           BadSpace{"space.lr = { low = 0.5, high = 2, integer = true }\n", "no whole number"},
+           BadSpace{"space.steps = { low = 1.5, high = 20 }\n", "takes an integer"},
+           BadSpace{"space.steps = { low = 1, high = 20, integer = false }\n", "leave integer = false out"},
+           BadSpace{"space.steps = { low = 0, high = 20 }\n", "out of range"},
+           BadSpace{"space.student = { low = 0, high = 20 }\n", "list its values"},
+           BadSpace{"space.student = [\"logistic\"]\n", "write it in [trial]"},
+           BadSpace{"space.student = []\n", "nothing to choose from"},
+           BadSpace{"space.lr = [0.1, 0.1]\n", "stands here twice"},
+           BadSpace{"space.lr = 3\n", "takes a range"},
+           BadSpace{"space.stepz = [1, 2]\n", "steps"},
+           BadSpace{"space.seed = [0, 1]\n", "sweep.seeds"},
+           BadSpace{"space = {}\n", "names no key"},
+           BadSpace{"", "missing sweep.search.space"},
+           BadSpace{"space.latent = { low = 2, high = 9 }\n", "reaches no trial"},
+       }) {
+    const std::string error = SearchError(Searching("trials = 4\nmethod = \"random\"\n", bad.space));
+    EXPECT_THAT(error, HasSubstr(bad.says)) << bad.space;
+    EXPECT_THAT(error, HasSubstr("test.toml:1")) << bad.space;
+  }
+}
+
+TEST(SweepSearch, KeysOfTpeDoNothingForRandomAndItIsSaid) {
+  const SweepPlan plan = GoodPlan(Searching("trials = 9\nmethod = \"random\"\nbatch = 3\n"));
+  EXPECT_EQ(plan.trials.size(), 9U);
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_THAT(plan.warnings.front().message, HasSubstr("sweep.search.batch counts with method = \"tpe\" alone"));
+}
+
+TEST(SweepSearch, UnknownKeysAndWordsAreRefused) {
+  EXPECT_THAT(SearchError(Searching("trials = 4\nmethod = \"bayes\"\n")), HasSubstr("tpe"));
+  EXPECT_THAT(SearchError(Searching("trials = 4\ngoal = \"max\"\n")), HasSubstr("maximize"));
+  EXPECT_THAT(SearchError(Searching("trials = 0\n")), HasSubstr("out of range"));
+  EXPECT_THAT(SearchError(Searching("trials = 4\nbudget = 3\n")), HasSubstr("unknown key \"budget\""));
+  EXPECT_THAT(SearchError(Searching("")), HasSubstr("missing sweep.search.trials"));
+}
+
+TEST(SweepSearch, SelectionAndAxesOfTheSameKeysAreRefused) {
+  const std::string both = Searching("trials = 4\n") + "[sweep.select]\ndistribution = \"poisson\"\nmean = 3\n";
+  EXPECT_THAT(SearchError(both), HasSubstr("both choose settings"));
+  EXPECT_THAT(SearchError(kHead + kTuned + "grid.lr = [1, 2]\n[sweep.search]\ntrials = 4\n" + kSpace),
+              HasSubstr("keep it in one of them"));
+  EXPECT_THAT(
+      SearchError(kHead + kTuned + "zip.row = [{ steps = 3 }, { steps = 4 }]\n[sweep.search]\ntrials = 4\n" + kSpace),
+      HasSubstr("sweep.zip.row"));
+}
+
+TEST(SweepSearch, SearchedKeyCannotBeOverridden) {
+  PlanOptions options;
+  options.overrides = {"trial.lr=2"};
+  const PlanOutcome outcome = PlanText(Searching("trials = 4\n"), options);
+  ASSERT_FALSE(outcome.errors.empty());
+  EXPECT_THAT(Render(outcome.errors.front()), HasSubstr("sweep.search.space.lr"));
+}
+
+TEST(SweepSearch, ProfileChangesAPartOfIt) {
+  PlanOptions options;
+  options.profile = "smoke";
+  const std::string text =
+      Searching("trials = 20\n") + "[profile.smoke.sweep.search]\ntrials = 3\nspace.steps = { low = 1, high = 3 }\n";
+  const SweepPlan plan = GoodPlan(text, options);
+  ASSERT_EQ(plan.trials.size(), 3U);
+  for (const TrialSpec& trial : plan.trials) EXPECT_LE(trial.steps, 3);
+}
+
+}  // namespace
+}  // namespace retort

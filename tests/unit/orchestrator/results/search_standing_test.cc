@@ -1,0 +1,127 @@
+// How a sweep that searches stands: counts, the best by its goal, and what is said of it.
+#include "orchestrator/results/search_standing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "orchestrator/results/sweep_status.h"
+#include "tests/unit/orchestrator/results/sample_results.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+std::string SearchToml(const std::string& goal = "") {
+  return "retort = 1\n[sweep]\nname = \"tuned\"\n[sweep.search]\ntrials = 4\n" + goal +
+         "space.lr = { low = 0.1, high = 10 }\n";
+}
+
+void AddTrial(ResultsView& view, std::size_t suggestion, TrialState state, double score, std::uint64_t seed = 0) {
+  TrialView trial;
+  trial.spec = cli::testing::SampleBaseline(cli::testing::SampleData());
+  trial.spec.id = TrialId(0xdd00000000000000 + 16 * suggestion + seed);
+  trial.spec.name = "dpsgd-suggestion" + std::to_string(suggestion) + "-digits-s" + std::to_string(seed);
+  trial.spec.seed = seed;
+  trial.spec.score = "public.accuracy";
+  trial.spec.optimization.lr = 1 + static_cast<double>(suggestion);
+  trial.spec.axes = {{"lr", ""}, {"suggestion", std::to_string(suggestion)}};
+  trial.state = state;
+  if (IsFinal(state)) {
+    trial.row.emplace();
+    trial.row->trial = trial.spec.id.Hex();
+    trial.row->state = StateName(state);
+    if (state == TrialState::succeeded) trial.row->metrics = {{"public.accuracy", score}};
+  }
+  view.trials.push_back(std::move(trial));
+}
+
+ResultsView SampleSearch() {
+  ResultsView view;
+  view.sweep = "tuned";
+  view.directory = "results/tuned";
+  view.resolved_toml = SearchToml();
+  AddTrial(view, 0, TrialState::succeeded, 0.7);
+  AddTrial(view, 1, TrialState::succeeded, 0.9);
+  AddTrial(view, 2, TrialState::failed, 0);
+  return view;
+}
+
+TEST(SearchStanding, NamesTheBestOfThoseThatHaveEnded) {
+  const auto standing = FindStanding(SampleSearch());
+  ASSERT_TRUE(standing && standing->best);
+  EXPECT_EQ(standing->suggested, 3U);
+  EXPECT_EQ(standing->ended, 3U);
+  EXPECT_EQ(standing->best->number, 1U);
+  EXPECT_THAT(standing->best->values, ElementsAre(Pair("lr", "2")));
+  const std::string text = DescribeStanding(*standing);
+  EXPECT_THAT(text, HasSubstr("3 of 4 suggestions have ended"));
+  EXPECT_THAT(text, HasSubstr("the best so far is suggestion 1, dpsgd-suggestion1-digits-s0"));
+  EXPECT_THAT(text, HasSubstr("90.00 %"));
+}
+
+TEST(SearchStanding, GoalDecidesWhatIsBest) {
+  ResultsView view = SampleSearch();
+  view.resolved_toml = SearchToml("goal = \"minimize\"\n");
+  EXPECT_EQ(FindStanding(view)->best->number, 0U);
+}
+
+TEST(SearchStanding, SeedsCountInTheMean) {
+  ResultsView view = SampleSearch();
+  AddTrial(view, 1, TrialState::succeeded, 0.3, 1);
+  const auto standing = FindStanding(view);
+  EXPECT_EQ(standing->best->number, 0U);
+  AddTrial(view, 0, TrialState::running, 0, 1);  // suggestion 0 has not ended any more
+  EXPECT_EQ(FindStanding(view)->best->number, 1U);
+  EXPECT_EQ(FindStanding(view)->ended, 2U);
+  EXPECT_THAT(DescribeStanding(*FindStanding(view)), HasSubstr("60.00 % in the mean over 2 trials"));
+}
+
+TEST(SearchStanding, WithoutSearchThereIsNone) {
+  ResultsView view = SampleSearch();
+  view.resolved_toml = "retort = 1\n[sweep]\nname = \"tuned\"\n";
+  EXPECT_FALSE(FindStanding(view));
+}
+
+TEST(SearchStanding, SweepIsNotFinishedWhileMoreIsToBeSuggested) {
+  ResultsView view = SampleSearch();
+  EXPECT_FALSE(ComputeStatus(view).finished);
+  AddTrial(view, 3, TrialState::succeeded, 0.1);
+  EXPECT_TRUE(ComputeStatus(view).finished);
+}
+
+TEST(SearchStanding, PlanCountsItsOwnTrialsAlone) {
+  const ResultsView view = SampleSearch();
+  SweepPlan plan;
+  plan.search.emplace();
+  plan.search->trials = 4;
+  plan.trials = {view.trials[0].spec};
+  EXPECT_EQ(FindStanding(plan, view).best->number, 0U);
+  EXPECT_EQ(FindStanding(plan, view).suggested, 1U);
+}
+
+TEST(SearchStanding, HistoryHasScoresOfWhatSucceeded) {
+  ResultsView view = SampleSearch();
+  AddTrial(view, 3, TrialState::running, 0);
+  const Result<SearchHistory> history = CollectHistory(view);
+  ASSERT_TRUE(history.ok());
+  EXPECT_EQ(history->planned.size(), 4U);
+  EXPECT_EQ(history->outcomes.at(view.trials[1].spec.id).score, 0.9);
+  EXPECT_TRUE(history->outcomes.at(view.trials[2].spec.id).ended);
+  EXPECT_FALSE(history->outcomes.at(view.trials[2].spec.id).score);
+  EXPECT_FALSE(history->outcomes.at(view.trials[3].spec.id).ended);
+  EXPECT_THAT(history->identity, Not(HasSubstr("trials")));
+}
+
+TEST(SearchStanding, CostOfAPrivateScoreIsNotCounted) {
+  EXPECT_THAT(DescribeSearchCost("public.accuracy"), HasSubstr("on public examples, which costs nothing beyond"));
+  EXPECT_THAT(DescribeSearchCost("test.accuracy"), HasSubstr("no ε counts the search"));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator
