@@ -217,6 +217,8 @@ std::string KeysMarkdown() {
       "Generated from the key table (`methods/spec_keys.cc`, `sweep/section_keys.cc`, `methods/presets.cc`); a test "
       "compares.\n\n"
       "Precedence, weakest first: default, preset, `[trial]`, profile, `KEY=VALUE` argument, axis, `when`.\n"
+      "Behind a sweep file, `trial.lr=0.1` sets a key, `trial.lr=0.1,0.2` makes an axis of the grid, `~sweep.grid.lr`\n"
+      "takes away what the file says; `+` and `++` before a key change nothing.\n"
       "A default marked * is replaced by the preset of some kinds of trials, below. Keys with identity "
       "\"yes\" are part\n"
       "of the trial's id where they apply; the data set's digest, reader, classes and split, the teacher's "

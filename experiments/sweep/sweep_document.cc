@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
 #include "experiments/sweep/data_tables.h"
 #include "experiments/sweep/figure_specs.h"
+#include "experiments/sweep/overrides.h"
 #include "experiments/sweep/quota.h"
 #include "experiments/sweep/sweep_axes.h"
 #include "experiments/sweep/table_specs.h"
@@ -168,12 +170,6 @@ void ReadTables(const TomlNode& root, ReadContext& context) {
 
 // Profiles and KEY=VALUE arguments.
 
-std::vector<std::string> EntryNames(const TomlNode& table) {
-  std::vector<std::string> names;
-  for (const TomlEntry& entry : table.entries) names.push_back(entry.key);
-  return names;
-}
-
 // Reads a profile into a document of its own, for the diagnostics.
 void CheckProfile(const TomlEntry& profile, const Lookup& lookup, DiagnosticCollector& diagnostics) {
   const std::string path = "profile." + profile.key;
@@ -187,123 +183,10 @@ void CheckProfile(const TomlEntry& profile, const Lookup& lookup, DiagnosticColl
   ReadTables(profile.value, context);
 }
 
-// The axis that varies `key`, as "sweep.grid.sigma"; empty when none does.
-std::string FindAxis(const TomlNode& root, const std::string& key) {
-  const TomlEntry* sweep = root.Find("sweep");
-  if (sweep == nullptr) return "";
-  if (const TomlEntry* grid = sweep->value.Find("grid"); grid != nullptr && grid->value.Find(key) != nullptr) {
-    return "sweep.grid." + key;
-  }
-  const TomlEntry* search = sweep->value.Find("search");
-  const TomlEntry* space = search == nullptr ? nullptr : search->value.Find("space");
-  if (space != nullptr && space->value.Find(key) != nullptr) return "sweep.search.space." + key;
-  const TomlEntry* zip = sweep->value.Find("zip");
-  if (zip == nullptr) return "";
-  for (const TomlEntry& rows : zip->value.entries) {
-    for (const TomlNode& row : rows.value.items) {
-      if (row.Find(key) != nullptr) return "sweep.zip." + rows.key;
-    }
-  }
-  return "";
-}
-
-// `trial.reading=sound` is accepted for `trial.reading="sound"`.
-bool ParseArgument(const std::string& argument, std::size_t equals, int source, const SourceTexts& sources,
-                   TomlNode& tree, Diagnostic& error) {
-  if (ParseToml(argument, source, sources, tree, error)) return true;
-  const std::string word = argument.substr(equals + 1);
-  const bool bare = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./").find(c) != std::string_view::npos;
-  });
-  Diagnostic ignored;
-  return bare && ParseToml(argument.substr(0, equals + 1) + "\"" + word + "\"", source, sources, tree, ignored);
-}
-
-constexpr std::string_view kTables[] = {"data", "teacher", "trial", "sweep", "table", "figure"};
-
-// The dotted name of what `tree` sets, with `table` for its first part: "trial.steps".
-std::string RenamedTo(const std::string& table, const TomlNode& tree) {
-  std::string name = table;
-  const TomlNode* below = &tree.entries.front().value;
-  for (; below->kind == TomlKind::table && below->entries.size() == 1; below = &below->entries.front().value)
-    name += "." + FormatTomlKey(below->entries.front().key);
-  return name;
-}
-
-// Suggests what an override was probably meant to be whose first part is no table: one of a table with another name, or
-// a key of [trial].
-std::vector<std::string> NearTargets(const TomlNode& tree) {
-  const TomlEntry& top = tree.entries.front();
-  std::vector<std::string> near;
-  if (top.value.kind == TomlKind::table)
-    for (const std::string& table : FindNearest(top.key, {std::begin(kTables), std::end(kTables)}))
-      near.push_back(RenamedTo(table, tree));
-  else
-    for (const std::string& key : FindNearest(top.key, KeyNames(kInTrial))) near.push_back("trial." + key);
-  return near;
-}
-
-// An override changes what the file has: it adds no data set, teacher, table or figure.
-bool TargetsExist(const TomlNode& root, const TomlNode& tree, DiagnosticCollector& diagnostics) {
-  const TomlEntry& top = tree.entries.front();
-  if (std::find(std::begin(kTables), std::end(kTables), top.key) == std::end(kTables)) {
-    const std::vector<std::string> near = NearTargets(tree);
-    diagnostics.AddError(top.where, top.key,
-                         "unknown key \"" + top.key +
-                             "\": an override starts with data., teacher., trial., sweep., table. or figure." +
-                             (near.empty() ? "" : "; did you mean \"" + near.front() + "\"?"),
-                         near);
-    return false;
-  }
-  if (top.value.kind != TomlKind::table) {
-    diagnostics.AddError(top.where, top.key, "\"" + top.key + "\" is a table; name a key of it, as in trial.steps=10");
-    return false;
-  }
-  if (top.key == "trial" || top.key == "sweep") return true;
-  const TomlEntry* existing = root.Find(top.key);
-  for (const TomlEntry& entry : top.value.entries) {
-    if (existing != nullptr && existing->value.Find(entry.key) != nullptr) continue;
-    diagnostics.AddUnknown(entry.where, top.key + "." + entry.key, "[" + top.key + "] entry", entry.key,
-                           existing == nullptr ? std::vector<std::string>() : EntryNames(existing->value), true);
-    return false;
-  }
-  return true;
-}
-
-bool VariesOnAnAxis(const TomlNode& root, const TomlNode& tree, DiagnosticCollector& diagnostics) {
-  const TomlEntry* trial = tree.Find("trial");
-  if (trial == nullptr) return false;
-  bool varies = false;
-  for (const TomlEntry& entry : trial->value.entries) {
-    const std::string axis = FindAxis(root, entry.key);
-    if (axis.empty()) continue;
-    diagnostics.AddError(entry.where, "trial." + entry.key,
-                         "trial." + entry.key + " cannot be overridden: it varies on the axis " + axis, {axis});
-    varies = true;
-  }
-  return varies;
-}
-
 void Override(TomlNode& root, const std::string& argument, SourceTexts& sources, DiagnosticCollector& diagnostics) {
-  const int source = sources.Add("command line", argument);
-  const std::size_t equals = argument.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    diagnostics.AddError({source, 1, 1}, "", "\"" + argument + "\" is not KEY=VALUE; write for example trial.steps=10");
-    return;
-  }
-  TomlNode tree;
-  Diagnostic error;
-  if (!ParseArgument(argument, equals, source, sources, tree, error) || tree.entries.size() != 1) {
-    diagnostics.AddError({source, 1, static_cast<int>(equals) + 2}, argument.substr(0, equals),
-                         "\"" + argument +
-                             "\" is not KEY=VALUE with a TOML value; write for example trial.steps=10, "
-                             "trial.reading=sound or sweep.seeds=[0,1]");
-    return;
-  }
-  if (ReportControlCharacters(tree, "", diagnostics)) return;
-  if (!TargetsExist(root, tree, diagnostics) || VariesOnAnAxis(root, tree, diagnostics)) return;
-  Overlay(root, tree);
+  const std::optional<SweepOverride> change = ParseOverride(argument, sources, diagnostics);
+  if (!change || ReportControlCharacters(change->tree, "", diagnostics)) return;
+  LayOverride(*change, root, diagnostics);
 }
 
 // Lays the chosen profile and the KEY=VALUE overrides on `root`, takes [profile] out of it, and checks
@@ -314,7 +197,7 @@ void OverlayDocument(TomlNode& root, const PlanOptions& options, SourceTexts& so
   TomlNode chosen;
   if (const TomlEntry* profiles = root.Find("profile");
       profiles != nullptr && profiles->value.kind == TomlKind::table) {
-    names = EntryNames(profiles->value);
+    names = ListKeys(profiles->value);
     for (const TomlEntry& profile : profiles->value.entries) {
       CheckProfile(profile, lookup, diagnostics);
       if (profile.key == options.profile && profile.value.kind == TomlKind::table) chosen = profile.value;

@@ -239,6 +239,12 @@ std::string TomlNode::Describe() const {
 }
 
 // The one place where toml++ may throw.
+std::vector<std::string> ListKeys(const TomlNode& table) {
+  std::vector<std::string> keys;
+  for (const TomlEntry& entry : table.entries) keys.push_back(entry.key);
+  return keys;
+}
+
 bool ParseToml(std::string_view text, int source, const SourceTexts& sources, TomlNode& tree, Diagnostic& error) {
   if (const auto deep = FindDeepKey(text)) {
     error = sources.At({source, deep->line, deep->column}, "",

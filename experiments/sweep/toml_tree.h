@@ -58,6 +58,9 @@ struct TomlEntry {
   TomlNode value;
 };
 
+// The keys of a table, in file order.
+[[nodiscard]] std::vector<std::string> ListKeys(const TomlNode& table);
+
 // Parses `text`, which is source `source` of `sources`. On a syntax error: false, and one diagnostic.
 [[nodiscard]] bool ParseToml(std::string_view text, int source, const SourceTexts& sources, TomlNode& tree,
                              Diagnostic& error);

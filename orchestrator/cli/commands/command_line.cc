@@ -58,7 +58,7 @@ void SortWords(const CLI::App& command, const RawWords& words, CommandLine& line
   ReadDuration("--time-limit", words.time_limit, line.run.time_limit_seconds, errors);
   ReadCalculator(words, line, errors);
   for (const std::string& word : words.rest) {
-    if (word.find('=') != std::string::npos) {
+    if (word.starts_with('~') || word.find('=') != std::string::npos) {
       line.overrides.push_back(word);
     } else if (Takes(command, "TABLE") && line.table.name.empty()) {
       line.table.name = word;

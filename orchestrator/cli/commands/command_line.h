@@ -174,7 +174,8 @@ inline constexpr std::size_t kHelpColumns = 110;
 [[nodiscard]] const std::vector<std::string>& CommandNames();
 
 // For the commands that add themselves to the parser.
-inline constexpr const char* kOverridesHelp = "KEY=VALUE overrides, e.g. trial.steps=10 sweep.seeds=[0]";
+inline constexpr const char* kOverridesHelp =
+    "Overrides: trial.steps=10 sets a key, trial.steps=10,20 makes an axis, ~trial.steps removes it";
 CLI::App* AddCommand(CLI::App& app, const char* name, const char* help);
 // The sweep file, and what may stand behind it.
 void AddSweep(CLI::App& command, RawWords& words, const char* rest_name, const char* rest_help);

@@ -79,6 +79,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"trial.reading=printed", 7, "it varies on the axis sweep.zip.row", "sweep.zip.row"},
         BadArgument{"trial.steps", 1, "is not KEY=VALUE", ""}, BadArgument{"=3", 1, "is not KEY=VALUE", ""},
         BadArgument{"trial.steps=[1", 13, "with a TOML value", ""},
+        BadArgument{"trial.steps=1,,2", 13, "with a TOML value", ""},
+        BadArgument{"trial.sigma=3,4", 7, "it varies on the axis sweep.grid.sigma", "sweep.grid.sigma"},
+        BadArgument{"+=3", 3, "with a TOML value", ""}, BadArgument{"+++trial.steps=3", 16, "with a TOML value", ""},
+        BadArgument{"~trial.steps=3", 1, "is not KEY=VALUE or ~KEY", ""}, BadArgument{"~", 1, "is not KEY=VALUE", ""},
+        BadArgument{"~trial.stpes", 8, "~ removes what the sweep file has", "steps"},
+        BadArgument{"+trial.stpes=3", 8, "unknown key", "steps"},
         BadArgument{"steps=3", 1, "did you mean \"trial.steps\"?", "trial.steps"},
         BadArgument{"trail.steps=3", 1, "unknown key \"trail\"", "trial.steps"},
         BadArgument{"teachr.single.epochs=2", 1, "did you mean \"teacher.single.epochs\"?", "teacher.single.epochs"},
@@ -88,6 +94,27 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"data.digit.path=x", 6, "unknown [data] entry \"digit\"", "digits"},
         BadArgument{"profile.fast.trial.steps=1", 1, "starts with data., teacher., trial., sweep., table. or figure.",
                     ""}));
+
+TEST(SweepOverlay, SeveralValuesAreAnAxisOfTheGrid) {
+  const SweepPlan list = GoodPlan(kText, {{"trial.kappa=0.25,0.5", "sweep.seeds=4,5"}, ""});
+  const SweepPlan grid = GoodPlan(kText, {{"sweep.grid.kappa=[0.25,0.5]", "sweep.seeds=[4,5]"}, ""});
+  EXPECT_EQ(list.resolved_toml, grid.resolved_toml);
+  EXPECT_EQ(list.trials.size(), grid.trials.size());
+  const SweepPlan words = GoodPlan(kText, {{"trial.noise=seeded,secure"}, ""});
+  EXPECT_THAT(words.resolved_toml, HasSubstr("noise = [\"seeded\", \"secure\"]"));
+}
+
+TEST(SweepOverlay, APlusBeforeAKeyChangesNothing) {
+  for (const char* argument : {"+trial.kappa=0.5", "++trial.kappa=0.5"})
+    EXPECT_EQ(GoodPlan(kText, {{argument}, ""}).resolved_toml,
+              GoodPlan(kText, {{"trial.kappa=0.5"}, ""}).resolved_toml);
+}
+
+TEST(SweepOverlay, ATildeRemovesWhatTheFileHas) {
+  const SweepPlan without = GoodPlan(kText, {{"~sweep.grid.sigma", "trial.sigma=3"}, ""});
+  EXPECT_THAT(without.resolved_toml, ::testing::Not(HasSubstr("grid.sigma")));
+  EXPECT_LT(without.trials.size(), GoodPlan(kText, {{}, ""}).trials.size());
+}
 
 TEST(SweepOverlay, ControlCharactersInAnArgumentAreRefused) {
   for (const char* argument : {"trial.network=\"a\\u001b[2Jb\"", "table.\"a\\u202eb\".metric=x"}) {
