@@ -80,6 +80,19 @@ Result<std::string> ReadCertificate(const std::string& path) {
   return text;
 }
 
+std::string MakeAccessToken() {
+  unsigned char bits[16];
+  RETORT_CHECK(sodium_init() >= 0);
+  randombytes_buf(bits, sizeof(bits));
+  char digits[2 * sizeof(bits) + 1];
+  return sodium_bin2hex(digits, sizeof(digits), bits, sizeof(bits));
+}
+
+bool IsSecret(std::string_view given, std::string_view secret) {
+  return !secret.empty() && given.size() == secret.size() &&
+         sodium_memcmp(given.data(), secret.data(), secret.size()) == 0;
+}
+
 bool IsAuthorized(std::string_view header, std::string_view credentials) {
   if (!IsScheme(header.substr(0, kScheme.size()))) return false;
   std::string_view given = header.substr(kScheme.size());
@@ -87,7 +100,7 @@ bool IsAuthorized(std::string_view header, std::string_view credentials) {
   given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
   given = given.substr(0, given.find_last_not_of(' ') + 1);
   const std::string expected = FormatBase64(credentials);
-  return given.size() == expected.size() && sodium_memcmp(given.data(), expected.data(), expected.size()) == 0;
+  return IsSecret(given, expected);
 }
 
 Result<std::string> ReadCredentials(const std::string& path) {

@@ -22,6 +22,12 @@ struct Protection {
 // or they do not belong together.
 [[nodiscard]] Result<std::string> ReadCertificate(const std::string& path);
 
+// Returns a new secret for a URL: 32 hexadecimal digits, 128 random bits of the operating system's.
+[[nodiscard]] std::string MakeAccessToken();
+// Whether `given` is `secret`, which is not empty. The time it takes does not depend on where two values of one length
+// differ.
+[[nodiscard]] bool IsSecret(std::string_view given, std::string_view secret);
+
 // Whether the value of the header `Authorization` carries "user:password", whatever the case of the scheme and the
 // blanks around what follows it. The time it takes does not depend on where two values of one length differ.
 [[nodiscard]] bool IsAuthorized(std::string_view header, std::string_view credentials);
