@@ -61,11 +61,11 @@ bool IsControlCharacter(char c) { return static_cast<unsigned char>(c) < 0x20 ||
 }  // namespace
 
 Result<std::string> ReadCertificate(const std::string& path) {
-  RETORT_ASSIGN_OR_RETURN(std::string text, ReadSecretFile(path, "certificate and key of the metrics"));
+  RETORT_ASSIGN_OR_RETURN(std::string text, ReadSecretFile(path, "certificate and key"));
   const Certificate certificate(PEM_read_bio_X509(OpenText(text).get(), nullptr, &NoPassphrase, nullptr));
   const Key key(PEM_read_bio_PrivateKey(OpenText(text).get(), nullptr, &NoPassphrase, nullptr));
   ERR_clear_error();
-  const std::string subject = "The metrics cannot be served with " + path + ": ";
+  const std::string subject = "Nothing can be served with " + path + ": ";
   if (certificate == nullptr) return UsageError(subject + "it has no PEM certificate (-----BEGIN CERTIFICATE-----).");
   if (key == nullptr)
     return UsageError(subject +

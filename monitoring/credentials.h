@@ -1,4 +1,5 @@
-// Who may read the endpoint: the files with credentials and certificate, and HTTP basic authentication (RFC 7617).
+// Who may read the endpoint, or a page: the files with credentials and certificate, and HTTP basic authentication (RFC
+// 7617).
 #pragma once
 
 #include <string>

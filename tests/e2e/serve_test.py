@@ -179,7 +179,7 @@ class ServeTest(unittest.TestCase):
             self.assertIn("2 of 2 trials have ended, 2 succeeded", page)
             self.assertIn('id="trials"', page)
             for trial in json.loads(retort("list", "--results", folder, "--json").stdout)["trials"]:
-                self.assertIn(f'{trial["name"]}-{trial["trial"][:8]}', page)
+                self.assertIn(trial["name"], page)
             told = json.loads(served.ask("/status.json")[2])
             self.assertEqual(told["counts"], json.loads(retort("status", "--results", folder, "--json").stdout)["counts"])
             events.close()

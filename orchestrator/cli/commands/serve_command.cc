@@ -196,9 +196,11 @@ void AddServe(CLI::App& app, CommandLine& line) {
   CLI::App* serve = AddCommand(app, "serve",
                                "The report as a live page for browsers on this machine: problems, curves of what runs, "
                                "tables; read only, until Ctrl-C");
-  serve->add_option("RESULTS", line.serve.results, "The results folder (default: as --results)");
-  serve->add_option("--address", line.serve.address,
-                    "Address of this host to listen on (default 127.0.0.1: this machine alone reaches it)");
+  serve->add_option("RESULTS", line.serve.results, "The results folder (default: as --results)")->type_name("DIR");
+  serve
+      ->add_option("--address", line.serve.address,
+                   "Address of this host to listen on (default 127.0.0.1: this machine alone reaches it)")
+      ->type_name("ADDR");
   serve->add_option("--port", line.serve.port, "Port (default: the next free one from 9577; 0: any)")
       ->check(CLI::Range(0, 65535));
   serve->add_flag("--allow-remote", line.serve.allow_remote,
@@ -211,6 +213,8 @@ void AddServe(CLI::App& app, CommandLine& line) {
 
 int ServeCommand(const Invocation& call) {
   const std::string& named = call.line.serve.results;
+  if (!named.empty() && !call.line.global.results.empty())
+    return call.console.Fail(UsageError("RESULTS and --results both name the folder: leave one of them out."));
   const Result<FoundResults> found = FindResults(call.env, named.empty() ? call.line.global.results : named);
   if (!found.ok()) return call.console.Fail(found.status());
   if (found->chosen) call.console.Message("results: " + found->directory);

@@ -17,8 +17,8 @@
 namespace retort::orchestrator::cli {
 namespace {
 
-using retort::orchestrator::testing::PlanOf;
-using retort::orchestrator::testing::TrialBuilder;
+using retort::testing::PlanOf;
+using retort::testing::TrialBuilder;
 using ::testing::HasSubstr;
 
 class ResultsWatchTest : public ::testing::Test {
