@@ -61,11 +61,11 @@ bool IsControlCharacter(char c) { return static_cast<unsigned char>(c) < 0x20 ||
 }  // namespace
 
 Result<std::string> ReadCertificate(const std::string& path) {
-  RETORT_ASSIGN_OR_RETURN(std::string text, ReadSecretFile(path, "certificate and key of the metrics"));
+  RETORT_ASSIGN_OR_RETURN(std::string text, ReadSecretFile(path, "certificate and key"));
   const Certificate certificate(PEM_read_bio_X509(OpenText(text).get(), nullptr, &NoPassphrase, nullptr));
   const Key key(PEM_read_bio_PrivateKey(OpenText(text).get(), nullptr, &NoPassphrase, nullptr));
   ERR_clear_error();
-  const std::string subject = "The metrics cannot be served with " + path + ": ";
+  const std::string subject = "Nothing can be served with " + path + ": ";
   if (certificate == nullptr) return UsageError(subject + "it has no PEM certificate (-----BEGIN CERTIFICATE-----).");
   if (key == nullptr)
     return UsageError(subject +
@@ -80,6 +80,19 @@ Result<std::string> ReadCertificate(const std::string& path) {
   return text;
 }
 
+std::string MakeAccessToken() {
+  unsigned char bits[16];
+  RETORT_CHECK(sodium_init() >= 0);
+  randombytes_buf(bits, sizeof(bits));
+  char digits[2 * sizeof(bits) + 1];
+  return sodium_bin2hex(digits, sizeof(digits), bits, sizeof(bits));
+}
+
+bool IsSecret(std::string_view given, std::string_view secret) {
+  return !secret.empty() && given.size() == secret.size() &&
+         sodium_memcmp(given.data(), secret.data(), secret.size()) == 0;
+}
+
 bool IsAuthorized(std::string_view header, std::string_view credentials) {
   if (!IsScheme(header.substr(0, kScheme.size()))) return false;
   std::string_view given = header.substr(kScheme.size());
@@ -87,7 +100,7 @@ bool IsAuthorized(std::string_view header, std::string_view credentials) {
   given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
   given = given.substr(0, given.find_last_not_of(' ') + 1);
   const std::string expected = FormatBase64(credentials);
-  return given.size() == expected.size() && sodium_memcmp(given.data(), expected.data(), expected.size()) == 0;
+  return IsSecret(given, expected);
 }
 
 Result<std::string> ReadCredentials(const std::string& path) {

@@ -1,4 +1,5 @@
-// Who may read the endpoint: the files with credentials and certificate, and HTTP basic authentication (RFC 7617).
+// Who may read the endpoint, or a page: the files with credentials and certificate, and HTTP basic authentication (RFC
+// 7617).
 #pragma once
 
 #include <string>
@@ -21,6 +22,12 @@ struct Protection {
 // read, or other users can, or the certificate has expired; usage when one of the two is missing, needs a passphrase,
 // or they do not belong together.
 [[nodiscard]] Result<std::string> ReadCertificate(const std::string& path);
+
+// Returns a new secret for a URL: 32 hexadecimal digits, 128 random bits of the operating system's.
+[[nodiscard]] std::string MakeAccessToken();
+// Whether `given` is `secret`, which is not empty. The time it takes does not depend on where two values of one length
+// differ.
+[[nodiscard]] bool IsSecret(std::string_view given, std::string_view secret);
 
 // Whether the value of the header `Authorization` carries "user:password", whatever the case of the scheme and the
 // blanks around what follows it. The time it takes does not depend on where two values of one length differ.

@@ -60,6 +60,8 @@ MAY_INCLUDE = {
     "orchestrator/cli/shell": ORCHESTRATOR_BASE | {"orchestrator/results", "orchestrator/cli/render"},
     "orchestrator/cli/chaos": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/journal", "orchestrator/results", "orchestrator/agent",
                                                                "orchestrator/screen", "orchestrator/service"},
+    "orchestrator/cli/serve": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/journal", "orchestrator/results", "orchestrator/screen",
+                                                               "orchestrator/cli/render"},
     "orchestrator/cli": ORCHESTRATOR_BASE | {"orchestrator"},
     "worker": WORKER_BASE | {"worker"},
     "worker/tensors": WORKER_BASE | {"worker/gang"},

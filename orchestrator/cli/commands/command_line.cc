@@ -117,6 +117,7 @@ void AddCommands(CLI::App& app, CommandLine& line, RawWords& words, std::size_t 
   AddCompare(app, line, words);
   AddPlot(app, line, words);
   AddReport(app, line);
+  AddServe(app, line);
   AddChaos(app, line, words);
   AddStatus(app, line);
   AddExplain(app, words);
@@ -201,9 +202,10 @@ CommandNode CommandTree() {
 
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
-      "plan",   "run",    "table",   "compare",   "plot",   "report",  "status", "explain",    "list", "show",
-      "retry",  "cancel", "archive", "import",    "verify", "repair",  "chaos",  "audit",      "data", "export",
-      "sample", "model",  "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",  "version"};
+      "plan",      "run",    "table",   "compare", "plot",       "report",  "serve",  "status",
+      "explain",   "list",   "show",    "retry",   "cancel",     "archive", "import", "verify",
+      "repair",    "chaos",  "audit",   "data",    "export",     "sample",  "model",  "epsilon",
+      "calibrate", "doctor", "metrics", "schema",  "completion", "man",     "version"};
   return names;
 }
 

@@ -31,6 +31,7 @@ struct RunArguments {
   std::string metrics_auth;       // file with user:password; empty = everyone may read
   std::string metrics_tls;        // PEM file; empty = plain HTTP
   bool share = false;             // others may read the results as the umask says
+  std::string on_end;             // run: for /bin/sh, once the sweep has ended; empty = nothing
   double grace_seconds = 0;       // from the first signal until workers are killed; 0 = the default
   double time_limit_seconds = 0;  // then it saves and stops; 0 = none
 };
@@ -45,6 +46,14 @@ struct TableArguments {
 struct PlotArguments {
   std::string figure;           // name in [figure]; empty = every figure
   std::string format = "both";  // svg | png | both
+};
+
+struct ServeArguments {
+  std::string results;  // results folder; empty = GlobalOptions::results
+  std::string address = "127.0.0.1";
+  int port = -1;              // -1 = the next free one
+  bool allow_remote = false;  // the address may be one that others reach
+  std::string tls;            // PEM file; empty = plain HTTP
 };
 
 struct ListArguments {
@@ -134,6 +143,7 @@ struct CommandLine {
   RunArguments run;
   TableArguments table;
   PlotArguments plot;
+  ServeArguments serve;
   ListArguments list;
   AmendArguments amend;
   ChaosArguments chaos;

@@ -11,12 +11,13 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 31> kCommands = {{{"plan", PlanCommand},
+  constexpr std::array<std::pair<std::string_view, Command>, 32> kCommands = {{{"plan", PlanCommand},
                                                                                {"run", RunCommand},
                                                                                {"table", TableCommand},
                                                                                {"compare", CompareCommand},
                                                                                {"plot", PlotCommand},
                                                                                {"report", ReportCommand},
+                                                                               {"serve", ServeCommand},
                                                                                {"status", StatusCommand},
                                                                                {"explain", ExplainCommand},
                                                                                {"list", ListCommand},

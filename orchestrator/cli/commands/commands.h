@@ -28,6 +28,7 @@ void AddTable(CLI::App& app, CommandLine& line, RawWords& words);
 void AddCompare(CLI::App& app, CommandLine& line, RawWords& words);
 void AddPlot(CLI::App& app, CommandLine& line, RawWords& words);
 void AddReport(CLI::App& app, CommandLine& line);
+void AddServe(CLI::App& app, CommandLine& line);
 void AddChaos(CLI::App& app, CommandLine& line, RawWords& words);
 void AddStatus(CLI::App& app, CommandLine& line);
 void AddExplain(CLI::App& app, RawWords& words);
@@ -66,6 +67,7 @@ void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagno
 [[nodiscard]] int CompareCommand(const Invocation& call);
 [[nodiscard]] int PlotCommand(const Invocation& call);
 [[nodiscard]] int ReportCommand(const Invocation& call);
+[[nodiscard]] int ServeCommand(const Invocation& call);
 [[nodiscard]] int ArchiveCommand(const Invocation& call);
 [[nodiscard]] int ImportCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);

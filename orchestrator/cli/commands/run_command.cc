@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cluster/launch_environment.h"
 #include "experiments/base/number_text.h"
@@ -17,11 +18,14 @@
 #include "orchestrator/cli/render/status_text.h"
 #include "orchestrator/cli/render/version.h"
 #include "orchestrator/journal/cost_cache.h"
+#include "orchestrator/journal/folder_lock.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/process/system_clock.h"
+#include "orchestrator/results/shared_examples.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/sweep_summary.h"
 #include "orchestrator/results/trial_names.h"
+#include "orchestrator/service/end_command.h"
 #include "orchestrator/service/selection_run.h"
 #include "orchestrator/service/service.h"
 
@@ -129,6 +133,42 @@ void SayNext(const Invocation& call, const std::string& results, int code) {
   call.console.Message(DescribeNextStep(ending));
 }
 
+// Nothing for a run that was interrupted, or that another one keeps from running: the sweep has not ended then.
+std::optional<SweepEnd> FindEnd(const Invocation& call, const std::string& sweep, const std::string& results,
+                                const Result<int>& code) {
+  SweepEnd end;
+  end.sweep = sweep;
+  end.results = FindAbsolutePath(results);
+  end.outcome = "error";
+  if (!code.ok()) {
+    if (code.status().code() == StatusCode::cancelled || IsFolderLocked(call.env, results)) return std::nullopt;
+    end.message = code.status().message();
+    end.exit_code = ExitCode(code.status().code());
+    return end;
+  }
+  end.exit_code = *code;
+  if (*code == ExitCode(StatusCode::environment)) end.message = "the disk of " + end.results + " is full or broken";
+  if (*code != 0 && *code != kSomeFailed) return end.message.empty() ? std::nullopt : std::optional(end);
+  const Result<ResultsView> view = ReadJournaled(call.env, results);
+  if (view.ok()) return DescribeEnd(*view, *code);
+  end.message = view.status().message();
+  return end;
+}
+
+// Runs what --on-end names, where the sweep has ended and nobody was told of it yet.
+void TellEnd(const Invocation& call, const std::string& sweep, const std::string& results, const Result<int>& code) {
+  const std::string& command = call.line.run.on_end;
+  const std::optional<SweepEnd> end = command.empty() ? std::nullopt : FindEnd(call, sweep, results, code);
+  if (!end) return;
+  const Result<bool> claimed = ClaimEnd(call.env, *end);
+  if (claimed.ok() && !*claimed) return;
+  if (!claimed.ok())
+    call.console.Message("warning: --on-end may run again at the next run: " + claimed.status().message());
+  if (const Status told = RunEndCommand(command, *end, call.environment); !told.ok())
+    call.console.Message("warning: the command of --on-end failed: " + told.message() +
+                         "; that changes nothing of the sweep");
+}
+
 }  // namespace
 
 void AddOversubscription(CLI::App& command, CommandLine& line) {
@@ -168,6 +208,11 @@ void AddRun(CLI::App& app, CommandLine& line, RawWords& words) {
   CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing");
   AddSweep(*run, words, "KEY=VALUE", kOverridesHelp);
   AddRunOptions(*run, line, words);
+  run->add_option("--on-end", line.run.on_end,
+                  "Once the sweep has ended, however: run this by /bin/sh -c, with RETORT_SWEEP, RETORT_RESULTS, "
+                  "RETORT_OUTCOME (succeeded, failed, quota or error) and counts in its environment; its failure "
+                  "changes nothing")
+      ->type_name("CMD");
 }
 
 int RunCommand(const Invocation& call) {
@@ -195,7 +240,12 @@ int RunCommand(const Invocation& call) {
   options.plan_search = MakePlanSearch(call.env, request, loaded);
   const Result<int> code =
       loaded.plan->select ? RunSelectingSweep(*loaded.plan, options) : RunSweep(*loaded.plan, options);
-  if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
+  const std::string& sweep = loaded.plan->name;
+  if (!code.ok()) {
+    const int failed = call.console.Fail(code.status());
+    TellEnd(call, sweep, options.results, code);
+    return EndRun(options, failed);
+  }
   // Where it cannot be written, the next `status` reads the journal. Who was interrupted does not wait for it.
   if (*code == 0 || *code == 1) {
     const CostCache costs = OpenCostCache(call.env, call.environment);
@@ -207,6 +257,7 @@ int RunCommand(const Invocation& call) {
   } else {
     SayNext(call, options.results, *code);
   }
+  TellEnd(call, sweep, options.results, code);
   return EndRun(options, *code);
 }
 

@@ -155,13 +155,17 @@ constexpr std::string_view kScript = R"js(
       if (other.dataset.sort) other.setAttribute("aria-sort", "none");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
   };
-  for (const table of document.querySelectorAll("table.sortable"))
-    [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const button = head.querySelector("button");
-      if (!button) return;
-      button.disabled = false;
-      button.addEventListener("click", () => sort(table, head, column));
-    });
+  const wake = () => {
+    for (const table of document.querySelectorAll("table.sortable"))
+      [...table.tHead.rows[0].cells].forEach((head, column) => {
+        const button = head.querySelector("button");
+        if (!button || !button.disabled) return;
+        button.disabled = false;
+        button.addEventListener("click", () => sort(table, head, column));
+      });
+  };
+  wake();
+  document.addEventListener("report-changed", wake);
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];
@@ -173,12 +177,12 @@ constexpr std::string_view kScript = R"js(
 })();
 )js";
 
+}  // namespace
+
 std::string HashSource(std::string_view text) {
   const auto hash = ComputeSha256(text);
   return "'sha256-" + FormatBase64({reinterpret_cast<const char*>(hash.data()), hash.size()}) + "'";
 }
-
-}  // namespace
 
 std::string_view ReportStyle() { return kStyle; }
 std::string_view ReportScript() { return kScript; }
@@ -278,12 +282,22 @@ std::string MakeMain(const ReportSources& sources, ReportPage& page) {
 
 }  // namespace
 
-ReportPage MakeReport(const ReportSources& sources) {
+ReportPage MakeReportBody(const ReportSources& sources) {
   ReportPage page;
   page.troubles = sources.troubles;
   const std::string main = MakeMain(sources, page);
-  const std::string title = "Retort report of " + sources.view.sweep;
   page.left_out = sources.view.trials.size() - page.detailed;
+  Html html;
+  WriteTroubles(html, page.troubles, sources.view.directory);
+  WriteContents(html, !sources.plan.trials.empty());
+  html.Raw(main);
+  page.html = html.Take();
+  return page;
+}
+
+ReportPage MakeReport(const ReportSources& sources) {
+  ReportPage page = MakeReportBody(sources);
+  const std::string title = "Retort report of " + sources.view.sweep;
   Html html;
   html.Raw("<!doctype html>\n");
   {
@@ -292,9 +306,7 @@ ReportPage MakeReport(const ReportSources& sources) {
     const HtmlScope body(html, "body");
     html.Element("a", "Skip to the results", {{"class", "skip"}, {"href", "#results"}});
     WriteHeader(html, sources, title);
-    WriteTroubles(html, page.troubles, sources.view.directory);
-    WriteContents(html, !sources.plan.trials.empty());
-    html.Raw(main);
+    html.Raw(page.html);
     html.Open("script");
     html.Raw(ReportScript());
     html.Close();

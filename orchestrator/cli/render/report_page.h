@@ -60,13 +60,18 @@ struct ReportPage {
 
 // The whole page.
 [[nodiscard]] ReportPage MakeReport(const ReportSources& sources);
+// What stands below its header: for a page that has ReportStyle and ReportScript.
+[[nodiscard]] ReportPage MakeReportBody(const ReportSources& sources);
 
 // How a report looks and what its one script does. Both are part of the page; nothing is fetched.
 
 // Every variable --ink… may stand as text on every variable --paper… at a contrast of 4.5 or more, in both schemes.
 [[nodiscard]] std::string_view ReportStyle();
-// Sorts tables by their headers, and opens what is folded while the page is printed. The page says the same without it.
+// Sorts tables by their headers, those of a body that comes later after the document's event "report-changed", and
+// opens what is folded while the page is printed. The page says the same without it.
 [[nodiscard]] std::string_view ReportScript();
+// What a policy names a style or a script of the page by: "'sha256-…'".
+[[nodiscard]] std::string HashSource(std::string_view text);
 // Nothing but that style, that script and images of the page itself may be loaded or run.
 [[nodiscard]] std::string ReportPolicy();
 

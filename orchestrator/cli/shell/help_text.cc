@@ -59,6 +59,7 @@ constexpr std::array kRows = {
     Row{"compare", "retort compare --all", "how many values of each paper agree with what is in results/"},
     Row{"plot", "retort plot experiments/configs/quickstart.toml --format svg --out figures", "into another folder"},
     Row{"report", "retort report --results results/quickstart --out quickstart.html", "to be opened in any browser"},
+    Row{"serve", "retort serve results/quickstart", "prints the address to open; Ctrl-C ends it"},
     Row{"chaos", "retort chaos experiments/configs/chaos.toml --kills 200 --slots 2",
         "200 kills, then every row is compared with an undisturbed run"},
     Row{"status", "retort status --watch", "refreshed until the sweep ends"},
