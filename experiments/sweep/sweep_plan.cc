@@ -22,6 +22,7 @@
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/data_tables.h"
 #include "experiments/sweep/figure_specs.h"
+#include "experiments/sweep/network_tables.h"
 #include "experiments/sweep/sweep_document.h"
 #include "experiments/sweep/table_specs.h"
 #include "experiments/sweep/trial_resolver.h"
@@ -213,6 +214,7 @@ class Planner {
   // Fills the digest of the file that a teacher is loaded from; false after an error.
   [[nodiscard]] bool DigestFile(const TeacherDefinition& teacher, TrialSpec& spec);
   void WarnAboutUnusedTeachers() const;
+  void WarnAboutUnusedNetworks() const;
   [[nodiscard]] std::size_t MaxTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
   }
@@ -389,6 +391,7 @@ std::optional<TrialId> Planner::TeacherFor(const ResolvedTrial& student) {
   for (const Assignment& assignment : student.teacher->assignments)
     if (assignment.key->name == "epsilon") epsilon = &assignment;
   const bool checkable = teacher.checkable && CheckTeacher(teacher, *student.teacher, diagnostics_) &&
+                         CheckDescribedNetwork(teacher.spec, document_, diagnostics_) &&
                          (!loaded || DigestFile(*student.teacher, teacher.spec));
   if (checkable && IsPrivateTeacher(teacher.kind)) {
     const Assignment* delta = FindStrongest({&document_.trial}, "delta");
@@ -451,6 +454,16 @@ void Planner::WarnAboutUnusedTeachers() const {
   }
 }
 
+void Planner::WarnAboutUnusedNetworks() const {
+  for (const NetworkDefinition& network : document_.networks) {
+    const bool used = std::any_of(trials_.begin(), trials_.end(),
+                                  [&network](const TrialSpec& trial) { return trial.layers == network.text; });
+    if (!used)
+      diagnostics_.AddWarning(network.where, "network." + network.name,
+                              "the network \"" + network.name + "\" is named by no trial");
+  }
+}
+
 // Puts every distinct teacher before the students, in place: there may be no memory for a second copy of a large plan.
 std::size_t Planner::PutTeachersFirst() {
   std::vector<std::size_t> order, twins;  // indices in trials_
@@ -499,6 +512,7 @@ void Planner::Run(SweepPlan& plan, bool part) {
   if (read_well) resolver_.ReportUnused();
   if (!diagnostics_.clean()) return;
   if (!part) WarnAboutUnusedTeachers();
+  if (!part) WarnAboutUnusedNetworks();
   const std::size_t teachers = PutTeachersFirst();
   plan.trials = std::move(trials_);
   WarnIfLargerBudgetBuysLess(std::span(plan.trials).subspan(teachers), document_.sweep_where, diagnostics_);
@@ -534,6 +548,36 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   outcome.errors = diagnostics.TakeErrors();
   plan.warnings = diagnostics.TakeWarnings();
   if (outcome.errors.empty()) outcome.plan = std::move(plan);
+  return outcome;
+}
+
+NetworksOutcome LoadNetworks(const std::string& path) {
+  NetworksOutcome outcome;
+  const Result<std::string> text = ReadSweepFile(path);
+  if (!text.ok()) {
+    Diagnostic unread;
+    unread.file = path;
+    unread.message = text.status().message();
+    outcome.errors.push_back(std::move(unread));
+    return outcome;
+  }
+  SourceTexts sources;
+  const int source = sources.Add(path, *text);
+  TomlNode root;
+  Diagnostic syntax;
+  if (!ParseToml(*text, source, sources, root, syntax)) {
+    outcome.errors.push_back(std::move(syntax));
+    return outcome;
+  }
+  DiagnosticCollector diagnostics(&sources);
+  SweepDocument document;
+  const Lookup lookup(EnvironmentVariable);
+  ReadContext context{document, diagnostics, lookup, "", "", false};
+  const TomlEntry* networks = root.Find("network");
+  if (networks != nullptr && networks->value.kind == TomlKind::table) ReadNetworks(networks->value, context);
+  for (const NetworkDefinition& network : document.networks)
+    if (network.valid) outcome.layers[network.name] = network.text;
+  outcome.errors = diagnostics.TakeErrors();
   return outcome;
 }
 

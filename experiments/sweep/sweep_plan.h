@@ -68,6 +68,14 @@ struct PlanOutcome {
   std::vector<Diagnostic> errors;
 };
 
+// The networks that a sweep file describes: TrialSpec::layers by name, and what is wrong with the file as a whole or
+// with its [network.NAME] tables; the other tables are not looked at, nor is any profile.
+struct NetworksOutcome {
+  std::map<std::string, std::shared_ptr<const std::string>> layers;
+  std::vector<Diagnostic> errors;
+};
+[[nodiscard]] NetworksOutcome LoadNetworks(const std::string& path);
+
 [[nodiscard]] PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks);
 [[nodiscard]] PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,
                                      const PlanHooks& hooks);
