@@ -65,7 +65,7 @@ std::string EncodeModelOrder(const ModelOrder& order) {
       {"network", order.network},       {"weights", order.weights}, {"input", order.input},
       {"logits_out", order.logits_out}, {"classes", order.classes}, {"channels", order.channels},
       {"height", order.height},         {"width", order.width},     {"torchscript", order.torchscript},
-      {"non_finite", order.non_finite}};
+      {"non_finite", order.non_finite}, {"layers", order.layers}};
   return DumpJson(json);
 }
 
@@ -73,6 +73,7 @@ Result<ModelOrder> DecodeModelOrder(const std::string& json) {
   JsonFields fields(json, "model order");
   ModelOrder order;
   order.network = fields.String("network");
+  order.layers = fields.String("layers");
   order.weights = fields.String("weights");
   order.input = fields.String("input");
   order.logits_out = fields.String("logits_out");

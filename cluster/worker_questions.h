@@ -40,6 +40,7 @@ inline constexpr const char* kModelArgument = "--model-check";
 // A question about a network: its state, saved weights, and the logits of a few images.
 struct ModelOrder {
   std::string network;       // of a sweep file; ignored for a TorchScript module
+  std::string layers;        // of a network that a sweep file describes (TrialSpec::layers); empty: one of the zoo
   std::string weights;       // absolute path, or empty: initial parameters of seed 0
   std::string input;         // absolute path of a .npy, f32 [rows, channels, height, width], or empty
   std::string logits_out;    // absolute path, or empty

@@ -118,10 +118,10 @@ class Extras {
   }
 
  private:
-  static constexpr std::array<std::string_view, 14> kNames = {
-      "data.classes", "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.sensitive_classes",
-      "data.split",   "data.std",    "data.target", "data.version",       "draw",        "method_revision",
-      "parent",       "score"};
+  static constexpr std::array<std::string_view, 15> kNames = {
+      "data.classes",   "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.sensitive_classes",
+      "data.split",     "data.std",    "data.target", "data.version",       "draw",        "method_revision",
+      "network.layers", "parent",      "score"};
 
   static void AppendUnlessEmpty(std::string& out, std::string_view name, const std::string& text) {
     if (!text.empty()) AppendEntry(out, name, text);
@@ -143,6 +143,7 @@ class Extras {
     if (name == "draw") return AppendUnlessEmpty(out, name, spec_.draw);
     if (name == "score") return AppendUnlessEmpty(out, name, spec_.score);
     if (name == "method_revision") return AppendEntry(out, name, static_cast<std::int64_t>(MethodRevision(spec_)));
+    if (name == "network.layers") return AppendUnlessEmpty(out, name, spec_.layers ? *spec_.layers : "");
     if (name == "parent" && spec_.parent) AppendEntry(out, name, spec_.parent->Hex());
   }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "experiments/base/json.h"
+#include "experiments/methods/network_layers.h"
 #include "experiments/methods/spec_keys.h"
 
 namespace retort {
@@ -199,6 +200,12 @@ TrialId DecodeId(const Json& json) {
   return *id;
 }
 
+std::shared_ptr<const std::string> DecodeLayers(std::string text) {
+  if (const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(text); !layers.ok())
+    Reject(layers.status().message());
+  return std::make_shared<const std::string>(std::move(text));
+}
+
 // A key that the table does not have is an error: decoding would lose it.
 TrialSpec DecodeObject(const Json& json) {
   TrialSpec spec;
@@ -215,6 +222,8 @@ TrialSpec DecodeObject(const Json& json) {
       spec.data = DecodeData(value);
     else if (name == "parent")
       spec.parent = DecodeId(value);
+    else if (name == "layers")
+      spec.layers = DecodeLayers(value.get<std::string>());
     else if (name == "score")
       value.get_to(spec.score);
     else if (name == "draw")
@@ -249,8 +258,9 @@ constexpr std::string_view kDataKey = "\"data\":";
 
 class Scan {
  public:
-  Scan(std::string_view json, std::string_view data_text, const std::shared_ptr<const DataSpec>& data)
-      : rest_(json), data_text_(data_text), data_(data) {}
+  Scan(std::string_view json, std::string_view data_text, const std::shared_ptr<const DataSpec>& data,
+       const std::vector<std::shared_ptr<const std::string>>& layers)
+      : rest_(json), data_text_(data_text), data_(data), layers_(layers) {}
 
   std::optional<TrialSpec> Run() {
     if (!Skip('{')) return std::nullopt;
@@ -331,8 +341,8 @@ class Scan {
 
   // Reads a member that has no row in the table; nothing for an unknown one.
   std::optional<bool> Special(std::string_view key) {
-    constexpr std::array<std::string_view, 9> kNames = {"role", "teacher", "data",  "parent", "id",
-                                                        "name", "axes",    "score", "draw"};
+    constexpr std::array<std::string_view, 10> kNames = {"role", "teacher", "data",  "parent", "id",
+                                                         "name", "axes",    "score", "draw",   "layers"};
     const auto found = std::find(kNames.begin(), kNames.end(), key);
     if (found == kNames.end()) return std::nullopt;
     if (!FindFirst(SpecKeys().size() + static_cast<std::size_t>(found - kNames.begin()))) return false;
@@ -344,6 +354,7 @@ class Scan {
     if (key == "name") return Into(spec_.name);
     if (key == "score") return Into(spec_.score);
     if (key == "draw") return Into(spec_.draw);
+    if (key == "layers") return Layers();
     return Axes();
   }
 
@@ -410,6 +421,15 @@ class Scan {
     return true;
   }
 
+  bool Layers() {
+    const std::optional<std::string_view> text = Text();
+    if (!text) return false;
+    const auto known = std::find_if(layers_.begin(), layers_.end(), [&text](const auto& one) { return *one == *text; });
+    if (known == layers_.end()) return false;
+    spec_.layers = *known;
+    return true;
+  }
+
   template <typename F>
   bool Id(F set) {
     const std::optional<std::string_view> text = Text();
@@ -431,17 +451,20 @@ class Scan {
 
   std::string_view rest_, data_text_;
   const std::shared_ptr<const DataSpec>& data_;
+  const std::vector<std::shared_ptr<const std::string>>& layers_;
   TrialSpec spec_;
   std::size_t next_ = 0;   // in the table: the key expected now
   std::bitset<256> seen_;  // keys of the table, then those that are none of its rows
 };
 
 // Reads what EncodeTrialSpec writes, in any order of keys. Returns nothing for anything unusual: blanks, escaped
-// characters, an unknown or repeated key, a wrong type, or a data set whose text is not `data_text`, which stands for
-// `data`. The caller then decodes with the library, which says what is wrong, if anything is.
+// characters, an unknown or repeated key, a wrong type, a data set whose text is not `data_text`, which stands for
+// `data`, or layers that are not among `layers`. The caller then decodes with the library, which says what is wrong, if
+// anything is.
 std::optional<TrialSpec> ScanTrialSpec(std::string_view json, std::string_view data_text,
-                                       const std::shared_ptr<const DataSpec>& data) {
-  return Scan(json, data_text, data).Run();
+                                       const std::shared_ptr<const DataSpec>& data,
+                                       const std::vector<std::shared_ptr<const std::string>>& layers) {
+  return Scan(json, data_text, data, layers).Run();
 }
 
 // Returns the text of the data set in the JSON of a spec; empty if there is none that the scan would find.
@@ -462,6 +485,8 @@ std::string_view ScanDataText(std::string_view json) {
   return {};
 }
 
+constexpr std::size_t kMaxNetworksKept = 64;
+
 }  // namespace
 
 std::string EncodeTrialSpec(const TrialSpec& spec) {
@@ -477,6 +502,7 @@ std::string EncodeTrialSpec(const TrialSpec& spec) {
     }
   }
   if (spec.parent) json.Key("parent").Text(spec.parent->Hex());
+  if (spec.layers) json.Key("layers").Text(*spec.layers);
   if (!spec.score.empty()) json.Key("score").Text(spec.score);
   if (!spec.draw.empty()) json.Key("draw").Text(spec.draw);
   json.Key("id").Text(spec.id.Hex()).Key("name").Text(spec.name);
@@ -496,10 +522,18 @@ Result<TrialSpec> DecodeTrialSpec(const std::string& json) {
 }
 
 Result<TrialSpec> TrialSpecReader::Read(const std::string& json) {
-  if (std::optional<TrialSpec> quick = ScanTrialSpec(json, data_text_, data_)) return std::move(*quick);
+  if (std::optional<TrialSpec> quick = ScanTrialSpec(json, data_text_, data_, layers_)) return std::move(*quick);
   RETORT_ASSIGN_OR_RETURN(TrialSpec spec, DecodeTrialSpec(json));
   data_text_ = ScanDataText(json);
   data_ = spec.data;
+  if (spec.layers) {
+    const auto same = [&spec](const auto& one) { return *one == *spec.layers; };
+    const auto known = std::find_if(layers_.begin(), layers_.end(), same);
+    if (known != layers_.end())
+      spec.layers = *known;
+    else if (layers_.size() < kMaxNetworksKept)
+      layers_.push_back(spec.layers);
+  }
   return spec;
 }
 

@@ -252,6 +252,9 @@ struct TrialSpec {
   std::optional<TrialId> parent;         // the teacher trial; part of identity
   std::shared_ptr<const DataSpec> data;  // null for sleep
   std::string network = "datalens";      // datalens | tanh-cnn | logistic  (key: student, or network in [teacher])
+  // The layers of a network that the sweep file describes (network_layers.h), shared by the trials of a sweep; part of
+  // identity. Null: the network is one of the zoo (networks.h).
+  std::shared_ptr<const std::string> layers;
   // Loaded teachers: one of the two files, absolute, and the SHA-256 of its bytes, which alone is identity.
   std::string weights, torchscript;
   std::string weights_digest;

@@ -9,9 +9,11 @@
 #include "experiments/base/status.h"
 #include "experiments/methods/data_spec.h"
 #include "experiments/methods/methods.h"
+#include "experiments/methods/network_layers.h"
 #include "experiments/methods/presets.h"
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/figure_specs.h"
+#include "experiments/sweep/network_tables.h"
 #include "experiments/sweep/section_keys.h"
 #include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/toml_tree.h"
@@ -43,6 +45,7 @@ std::string TypeText(const SpecKey& key) {
   std::string text;
   for (const std::string_view choice : key.choices)
     text += (text.empty() ? "`\"" : ", `\"") + std::string(choice) + "\"`";
+  if (key.name == "network") text += ", or a `[network.NAME]` of the file";
   return text;
 }
 
@@ -209,6 +212,55 @@ std::string ReaderTable() {
          "pixels.\n";
 }
 
+std::string ParameterText(const LayerParameter& parameter) {
+  static const NetworkLayer kPlain;
+  const std::string limits = LimitsText({parameter.least, parameter.most});
+  std::string text = "`" + std::string(parameter.name) + "` ";
+  std::string usual;
+  if (parameter.flag != nullptr) {
+    text += "boolean";
+    usual = kPlain.*parameter.flag ? "true" : "false";
+  } else if (parameter.number != nullptr) {
+    text += "number " + limits;
+    usual = FormatReal(kPlain.*parameter.number);
+  } else {
+    text += "integer " + limits + (parameter.classes ? " or `\"classes\"`" : "");
+    usual = std::to_string(kPlain.*parameter.count);
+  }
+  if (!parameter.usual.empty()) usual = parameter.usual;
+  return text + " (" + (parameter.required ? "required" : usual) + "): " + std::string(parameter.doc);
+}
+
+// The kinds of layers, then the blocks.
+std::string LayerTable() {
+  std::string text = "| kind | what it is | parameters (when absent): meaning |\n|---|---|---|\n";
+  for (const LayerKindTraits& kind : LayerKinds()) {
+    if (!kind.written) continue;
+    std::string parameters = kind.weighted ? "`name`" : "";
+    for (const LayerParameter& parameter : kind.parameters)
+      parameters += (parameters.empty() ? "" : "; ") + ParameterText(parameter);
+    text += "| `" + std::string(kind.word) + "` | " + std::string(kind.doc) + " | " + parameters + " |\n";
+  }
+  for (const BlockTraits& block : LayerBlocks()) {
+    std::string parameters = "`name`";
+    for (const BlockParameter& parameter : block.parameters)
+      parameters +=
+          "; `" + std::string(parameter.name) + "` " + std::string(parameter.value) + ": " + std::string(parameter.doc);
+    text += "| `" + std::string(block.word) + "` | " + std::string(block.doc) + " | " + parameters + " |\n";
+  }
+  return text;
+}
+
+constexpr std::string_view kNetworkText =
+    "\nA layer is a table `{ kind = \"conv\", out = 16, kernel = 3 }`, or its word alone where it needs no parameters: "
+    "`\"relu\"`. Shapes\nfollow from the pictures and classes of the trial's data; the last layer is "
+    "`{ kind = \"linear\", out = \"classes\" }`. Weights begin\nas PyTorch's. `name` is that of the layer's parameters "
+    "in "
+    "files of weights (`conv1` gives `conv1.weight`); layers without one are\nnumbered by kind in their block: "
+    "`conv1`, "
+    "`conv2`. `retort model check NAME --sweep SWEEP` says what of saved weights fits.\n\nThe layers, written out, are "
+    "part of the trial's id; the networks of the zoo keep their names.\n\n";
+
 }  // namespace
 
 std::string KeysMarkdown() {
@@ -231,6 +283,7 @@ std::string KeysMarkdown() {
   text += "\n### Readers\n\n" + ReaderTable();
   text += "\n### `split`\n\n" + SectionTable("data.*.split") + std::string(kSplitText);
   text += "\n### `budget`\n\n" + SectionTable("data.*.budget");
+  text += "\n## `[network.NAME]`\n\n" + SectionTable("network.*") + std::string(kNetworkText) + LayerTable();
   text +=
       "\n## `[teacher] NAME = {...}`\n\n"
       "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, with `weights` or `torchscript` "
@@ -315,7 +368,10 @@ Json ValueSchema(const SpecKey& key) {
       Bound(schema, key.limits);
       break;
     case KeyType::choice:
-      schema["enum"] = key.ChoiceList();
+      if (key.name == "network")  // or one of the file
+        schema["anyOf"] = Json::array({{{"enum", key.ChoiceList()}}, {{"type", "string"}}});
+      else
+        schema["enum"] = key.ChoiceList();
       break;
     case KeyType::duration:
       schema["type"] = "string";
@@ -380,6 +436,10 @@ Json SectionValue(const SectionKey& key) {
       break;
     case SectionType::tables:
       list({{"type", "object"}});
+      break;
+    case SectionType::layers:
+      list({{"anyOf", Json::array({{{"type", "string"}}, {{"type", "object"}}})}});
+      schema["minItems"] = 1;
       break;
     case SectionType::table:
       schema["type"] = "object";
@@ -494,7 +554,7 @@ Json SweepSchema(const Json& trial) {
 
 Json Named(Json entry) { return {{"type", "object"}, {"additionalProperties", std::move(entry)}}; }
 
-// The six tables, of the file or of a profile.
+// The seven tables, of the file or of a profile.
 void PutTables(Json& properties, bool partial) {
   Json data = SectionSchema("data.*", partial);
   data["properties"]["split"] = SectionSchema("data.*.split", partial);
@@ -502,6 +562,7 @@ void PutTables(Json& properties, bool partial) {
   Json teacher = KeysSchema(kInTeacher);
   teacher["private"] = SectionSchema("teacher.*.private", partial);
   properties["data"] = Named(std::move(data));
+  properties["network"] = Named(SectionSchema("network.*", partial));
   properties["teacher"] = Named(Closed(std::move(teacher)));
   properties["trial"] = {{"$ref", "#/definitions/trial"}};
   properties["sweep"] = {{"$ref", "#/definitions/sweep"}};

@@ -54,8 +54,10 @@ void CheckBatchNorms(const ResolvedTrial& trial, TrialErrors& errors) {
   if (trial.spec.generator.bn_statistics <= 0 || trial.teacher == nullptr) return;
   const KeyValue* named = TeacherValue(*trial.teacher, "network");
   const std::string name = named != nullptr ? std::get<std::string>(*named) : TrialSpec().network;
+  const NetworkDefinition* described = errors.document().FindNetwork(name);
   const NamedNetwork* network = FindNetwork(name);
-  if (network == nullptr || network->mixes_rows || IsEnsemble(trial.teacher->kind)) return;
+  if (described != nullptr ? HasBatchNorm(described->layers) : network == nullptr || network->mixes_rows) return;
+  if (IsEnsemble(trial.teacher->kind)) return;
   errors.Add({"bn_statistics", "teacher", "method"},
              "bn_statistics compares with the batch norms of the teacher, and \"" + name +
                  "\" has none: set bn_statistics = 0, or name a teacher with batch norms");

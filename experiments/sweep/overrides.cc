@@ -92,7 +92,7 @@ std::string FindAxis(const TomlNode& root, const std::string& key) {
   return "";
 }
 
-constexpr std::string_view kTables[] = {"data", "teacher", "trial", "sweep", "table", "figure"};
+constexpr std::string_view kTables[] = {"data", "network", "teacher", "trial", "sweep", "table", "figure"};
 
 // The dotted name of what `tree` sets, with `table` for its first part: "trial.steps".
 std::string RenamedTo(const std::string& table, const TomlNode& tree) {
@@ -123,7 +123,7 @@ bool TargetsExist(const TomlNode& root, const TomlNode& tree, DiagnosticCollecto
     const std::vector<std::string> near = NearTargets(tree);
     diagnostics.AddError(top.where, top.key,
                          "unknown key \"" + top.key +
-                             "\": an override starts with data., teacher., trial., sweep., table. or figure." +
+                             "\": an override starts with data., network., teacher., trial., sweep., table. or figure." +
                              (near.empty() ? "" : "; did you mean \"" + near.front() + "\"?"),
                          near);
     return false;

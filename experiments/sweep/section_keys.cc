@@ -11,6 +11,7 @@ constexpr Limits kPositions = {0, 9e15, false};
 constexpr SectionKey kSections[] = {
     {"", "retort", count, true, {0, 1e9, false}, "", "version of this file format: write retort = 1"},
     {"", "data", table, false, {}, "none, which only method \"sleep\" can do", "the data sets, one table each"},
+    {"", "network", table, false, {}, "those of the zoo alone", "networks of your own, one table each"},
     {"", "teacher", table, false, {}, "no teachers", "the teachers, one table each"},
     {"", "trial", table, false, {}, "presets alone", "what every trial shares"},
     {"", "sweep", table, false, {}, "one trial", "what varies"},
@@ -19,6 +20,7 @@ constexpr SectionKey kSections[] = {
     {"", "profile", table, false, {}, "no profiles", "overlays of the other tables, chosen by --profile NAME"},
 
     {"profile.*", "data", table, false, {}, "", "laid over [data]"},
+    {"profile.*", "network", table, false, {}, "", "laid over [network]"},
     {"profile.*", "teacher", table, false, {}, "", "laid over [teacher]"},
     {"profile.*", "trial", table, false, {}, "", "laid over [trial]"},
     {"profile.*", "sweep", table, false, {}, "", "laid over [sweep]"},
@@ -131,6 +133,8 @@ constexpr SectionKey kSections[] = {
     {"data.*.split", "test", share, true, kPositions, "", "the test examples"},
     {"data.*.budget", "epsilon", number, true, {0, 1e6, true}, "", "summed over the trials, adjacency example"},
     {"data.*.budget", "delta", number, true, {0, 0x1.fffffffffffffp-1, true}, "", "delta of the cap"},
+
+    {"network.*", "layers", layers, true, {}, "", "from the picture to one value a class"},
 
     {"teacher.*.private",
      "norm_bound",
@@ -417,6 +421,8 @@ std::string_view SectionTypeName(SectionType type) {
       return "an array of integers";
     case numbers:
       return "an array of numbers";
+    case layers:
+      return "an array of layers";
     case table:
       return "a table";
     case tables:

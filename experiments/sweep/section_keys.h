@@ -22,12 +22,13 @@ enum class SectionType : std::uint8_t {
   texts,
   counts,
   numbers,
+  layers,
   table,
   tables
 };
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
-                             // "teacher.*.private", "sweep", "sweep.quota", "sweep.select",
+                             // "teacher.*.private", "network.*", "sweep", "sweep.quota", "sweep.select",
                              // "sweep.search", "sweep.search.space.*", "stop", "table.*", "figure.*"
   std::string_view name;
   SectionType type = SectionType::text;

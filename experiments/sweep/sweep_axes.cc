@@ -130,8 +130,7 @@ std::vector<Condition> ReadConditions(const TomlNode& table, const std::string& 
     const std::size_t count = list ? entry.value.items.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       const TomlNode& node = list ? entry.value.items[i] : entry.value;
-      if (auto value = ReadKeyValue(node, *key, dotted, context.diagnostics))
-        condition.values.push_back(std::move(*value));
+      if (auto value = ReadTrialValue(node, *key, dotted, context)) condition.values.push_back(std::move(*value));
     }
     if (list && count == 0) context.diagnostics.AddError(entry.value.where, dotted, dotted + " lists no value");
     conditions.push_back(std::move(condition));

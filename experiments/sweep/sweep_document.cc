@@ -143,7 +143,7 @@ bool ReportControlCharacters(const TomlNode& table, const std::string& path, Dia
   return any;
 }
 
-// Reads the six tables of `root`, which has no profile any more.
+// Reads the seven tables of `root`, which has no profile any more.
 void ReadTables(const TomlNode& root, ReadContext& context) {
   SweepDocument& document = context.document;
   const auto table = [&root](std::string_view name) -> const TomlNode* {
@@ -151,6 +151,7 @@ void ReadTables(const TomlNode& root, ReadContext& context) {
     return entry != nullptr && entry->value.kind == TomlKind::table ? &entry->value : nullptr;
   };
   if (const TomlNode* data = table("data")) ReadDataTables(*data, context);
+  if (const TomlNode* networks = table("network")) ReadNetworks(*networks, context);
   if (const TomlNode* teachers = table("teacher")) ReadTeachers(*teachers, context);
   if (const TomlNode* trial = table("trial")) {
     document.trial_where = trial->where;
@@ -171,7 +172,8 @@ void ReadTables(const TomlNode& root, ReadContext& context) {
 // Profiles and KEY=VALUE arguments.
 
 // Reads a profile into a document of its own, for the diagnostics.
-void CheckProfile(const TomlEntry& profile, const Lookup& lookup, DiagnosticCollector& diagnostics) {
+void CheckProfile(const TomlEntry& profile, const TomlNode& root, const Lookup& lookup,
+                  DiagnosticCollector& diagnostics) {
   const std::string path = "profile." + profile.key;
   if (profile.value.kind != TomlKind::table) {
     diagnostics.AddError(profile.value.where, path, path + " takes a table, not " + profile.value.Describe());
@@ -179,6 +181,7 @@ void CheckProfile(const TomlEntry& profile, const Lookup& lookup, DiagnosticColl
   }
   CheckSection(profile.value, "profile.*", path, true, diagnostics);
   SweepDocument scratch;
+  if (const TomlEntry* networks = root.Find("network")) scratch.other_networks = EntryNames(networks->value);
   ReadContext context{scratch, diagnostics, lookup, "", path + ".", true};
   ReadTables(profile.value, context);
 }
@@ -199,7 +202,7 @@ void OverlayDocument(TomlNode& root, const PlanOptions& options, SourceTexts& so
       profiles != nullptr && profiles->value.kind == TomlKind::table) {
     names = ListKeys(profiles->value);
     for (const TomlEntry& profile : profiles->value.entries) {
-      CheckProfile(profile, lookup, diagnostics);
+      CheckProfile(profile, root, lookup, diagnostics);
       if (profile.key == options.profile && profile.value.kind == TomlKind::table) chosen = profile.value;
     }
     std::erase_if(root.entries, [](const TomlEntry& entry) { return entry.key == "profile"; });
@@ -242,6 +245,13 @@ const TeacherDefinition* SweepDocument::FindTeacher(const std::string& teacher_n
   return nullptr;
 }
 
+const NetworkDefinition* SweepDocument::FindNetwork(const std::string& network_name) const {
+  for (const NetworkDefinition& network : networks) {
+    if (network.name == network_name) return &network;
+  }
+  return nullptr;
+}
+
 bool SweepDocument::NamesSleep() const {
   return AnyMethod(*this, [](const Assignment& method) {
     return method.valid && IsSleeper(FindMethod(std::get<std::string>(method.value))->kind);
@@ -264,6 +274,20 @@ std::vector<std::string> SweepDocument::TeacherNames() const {
   return names;
 }
 
+std::optional<KeyValue> ReadTrialValue(const TomlNode& node, const SpecKey& key, const std::string& path,
+                                       ReadContext& context) {
+  const bool text = node.kind == TomlKind::text;
+  if (text && key.name == "network") return ReadNetworkName(node, key, path, context);
+  if (text && key.name == "generator" && context.document.FindNetwork(node.text) != nullptr) {
+    context.diagnostics.AddError(node.where, path,
+                                 path + " makes pictures from latents, and [network." + node.text +
+                                     "] describes a classifier of pictures: write one of the zoo's generators",
+                                 key.ChoiceList());
+    return std::nullopt;
+  }
+  return ReadKeyValue(node, key, path, context.diagnostics);
+}
+
 Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::string& path, ReadContext& context) {
   Assignment assignment;
   assignment.where = entry.value.where;
@@ -275,7 +299,7 @@ Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::str
     UnknownKey(entry, place, path, context.diagnostics);
     return assignment;
   }
-  if (auto value = ReadKeyValue(entry.value, *assignment.key, path + entry.key, context.diagnostics)) {
+  if (auto value = ReadTrialValue(entry.value, *assignment.key, path + entry.key, context)) {
     assignment.value = std::move(*value);
     assignment.valid = true;
   }

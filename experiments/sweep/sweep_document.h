@@ -11,6 +11,7 @@
 
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/diagnostic_collector.h"
+#include "experiments/sweep/network_tables.h"
 #include "experiments/sweep/search_spec.h"
 #include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/sweep_plan.h"
@@ -76,6 +77,8 @@ struct SweepDocument {
   std::string name;
   std::vector<DataTable> data;
   std::vector<TeacherDefinition> teachers;
+  std::vector<NetworkDefinition> networks;
+  std::vector<std::string> other_networks;  // of a profile read by itself: what the file describes
   Assignments trial;
   std::vector<Axis> axes;  // in file order, the first varies slowest
   std::vector<std::uint64_t> seeds = {0};
@@ -97,6 +100,7 @@ struct SweepDocument {
   [[nodiscard]] bool NamesUnknownMethod() const;
   [[nodiscard]] const DataTable* FindData(const std::string& data_name) const;
   [[nodiscard]] const TeacherDefinition* FindTeacher(const std::string& teacher_name) const;
+  [[nodiscard]] const NetworkDefinition* FindNetwork(const std::string& network_name) const;
   [[nodiscard]] std::vector<std::string> DataNames() const;
   [[nodiscard]] std::vector<std::string> TeacherNames() const;
 };
@@ -124,6 +128,11 @@ struct ReadContext {
 // Reads one entry; null key and an error when it is unknown.
 [[nodiscard]] Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::string& path,
                                         ReadContext& context);
+
+// Reads a value of a trial's key, a network's name among those of the zoo and of the file. Nothing after one error, as
+// ReadKeyValue.
+[[nodiscard]] std::optional<KeyValue> ReadTrialValue(const TomlNode& node, const SpecKey& key, const std::string& path,
+                                                     ReadContext& context);
 
 // Reads the entry `stop` of such a table, as stop = { metric = "loss", below = 0.1, after = 20, every = 5 }. Nothing,
 // after a reported error, when it is wrong.

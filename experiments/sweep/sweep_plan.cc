@@ -22,6 +22,7 @@
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/data_tables.h"
 #include "experiments/sweep/figure_specs.h"
+#include "experiments/sweep/network_tables.h"
 #include "experiments/sweep/sweep_document.h"
 #include "experiments/sweep/table_specs.h"
 #include "experiments/sweep/trial_resolver.h"
@@ -213,6 +214,7 @@ class Planner {
   // Fills the digest of the file that a teacher is loaded from; false after an error.
   [[nodiscard]] bool DigestFile(const TeacherDefinition& teacher, TrialSpec& spec);
   void WarnAboutUnusedTeachers() const;
+  void WarnAboutUnusedNetworks() const;
   [[nodiscard]] std::size_t MaxTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
   }
@@ -395,6 +397,7 @@ std::optional<TrialId> Planner::TeacherFor(const ResolvedTrial& student) {
   for (const Assignment& assignment : student.teacher->assignments)
     if (assignment.key->name == "epsilon") epsilon = &assignment;
   const bool checkable = teacher.checkable && CheckTeacher(teacher, *student.teacher, diagnostics_) &&
+                         CheckDescribedNetwork(teacher.spec, document_, diagnostics_) &&
                          (!loaded || DigestFile(*student.teacher, teacher.spec));
   if (checkable && IsPrivateTeacher(teacher.kind)) {
     const Assignment* delta = FindStrongest({&document_.trial}, "delta");
@@ -459,6 +462,16 @@ void Planner::WarnAboutUnusedTeachers() const {
       diagnostics_.AddWarning(teacher.where, "teacher." + teacher.name,
                               "the teacher \"" + teacher.name + "\" is named by no trial, and is not trained");
     }
+  }
+}
+
+void Planner::WarnAboutUnusedNetworks() const {
+  for (const NetworkDefinition& network : document_.networks) {
+    const bool used = std::any_of(trials_.begin(), trials_.end(),
+                                  [&network](const TrialSpec& trial) { return trial.layers == network.text; });
+    if (!used)
+      diagnostics_.AddWarning(network.where, "network." + network.name,
+                              "the network \"" + network.name + "\" is named by no trial");
   }
 }
 
@@ -578,6 +591,7 @@ void Planner::Run(SweepPlan& plan, bool part) {
   if (read_well) resolver_.ReportUnused();
   if (!diagnostics_.clean()) return;
   if (!part) WarnAboutUnusedTeachers();
+  if (!part) WarnAboutUnusedNetworks();
   const std::size_t teachers = PutTeachersFirst();
   plan.trials = std::move(trials_);
   WarnIfLargerBudgetBuysLess(std::span(plan.trials).subspan(teachers), document_.sweep_where, diagnostics_);
@@ -630,6 +644,36 @@ Result<std::string> ReadSweepFile(const std::string& path) {
     return UsageError("larger than 16 MiB, which no sweep file is; give the path of a TOML file");
   if (!readable || file.bad()) return UsageError("cannot read this sweep file; give the path of a TOML file");
   return text;
+}
+
+NetworksOutcome LoadNetworks(const std::string& path) {
+  NetworksOutcome outcome;
+  const Result<std::string> text = ReadSweepFile(path);
+  if (!text.ok()) {
+    Diagnostic unread;
+    unread.file = path;
+    unread.message = text.status().message();
+    outcome.errors.push_back(std::move(unread));
+    return outcome;
+  }
+  SourceTexts sources;
+  const int source = sources.Add(path, *text);
+  TomlNode root;
+  Diagnostic syntax;
+  if (!ParseToml(*text, source, sources, root, syntax)) {
+    outcome.errors.push_back(std::move(syntax));
+    return outcome;
+  }
+  DiagnosticCollector diagnostics(&sources);
+  SweepDocument document;
+  const Lookup lookup(EnvironmentVariable);
+  ReadContext context{document, diagnostics, lookup, "", "", false};
+  const TomlEntry* networks = root.Find("network");
+  if (networks != nullptr && networks->value.kind == TomlKind::table) ReadNetworks(networks->value, context);
+  for (const NetworkDefinition& network : document.networks)
+    if (network.valid) outcome.layers[network.name] = network.text;
+  outcome.errors = diagnostics.TakeErrors();
+  return outcome;
 }
 
 PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks) {

@@ -76,6 +76,13 @@ struct PlanOutcome {
 // Returns the text of a sweep file. Error: usage, for a folder, a file that cannot be read, and one above 16 MiB, which
 // an endless device or pipe is.
 [[nodiscard]] Result<std::string> ReadSweepFile(const std::string& path);
+// The networks that a sweep file describes: TrialSpec::layers by name, and what is wrong with the file as a whole or
+// with its [network.NAME] tables; the other tables are not looked at, nor is any profile.
+struct NetworksOutcome {
+  std::map<std::string, std::shared_ptr<const std::string>> layers;
+  std::vector<Diagnostic> errors;
+};
+[[nodiscard]] NetworksOutcome LoadNetworks(const std::string& path);
 
 [[nodiscard]] PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks);
 [[nodiscard]] PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,

@@ -127,12 +127,19 @@ void TrialResolver::Apply(const Assignments& assignments, ResolvedTrial& trial) 
   }
 }
 
+// The layers of a network that the file describes.
+void TrialResolver::TakeLayers(TrialSpec& spec) const {
+  const NetworkDefinition* described = document_.FindNetwork(spec.network);
+  spec.layers = described == nullptr ? nullptr : described->text;
+}
+
 ResolvedTrial TrialResolver::Compose(const Layers& layers, std::uint64_t seed) {
   ResolvedTrial trial;
   Select(layers, trial);
   trial.spec = Base(trial);
   trial.spec.seed = seed;
   for (std::size_t i = 1; i < layers.size(); ++i) Apply(*layers[i], trial);
+  TakeLayers(trial.spec);
   if (!trial.checkable) all_checkable_ = false;
   return trial;
 }
@@ -189,6 +196,7 @@ ResolvedTrial TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, co
     if (assignment.valid && applies) assignment.key->set(spec, assignment.value);
   }
   if (!spec.torchscript.empty()) spec.network = kTorchScript;
+  TakeLayers(spec);
   CountFullBatch(trial);
   return trial;
 }

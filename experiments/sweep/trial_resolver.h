@@ -48,6 +48,7 @@ class TrialResolver {
   void SelectParts(const Layers& layers, ResolvedTrial& trial, bool& source_set) const;
   [[nodiscard]] const TrialSpec& Base(const ResolvedTrial& selected);
   void Apply(const Assignments& assignments, ResolvedTrial& trial);
+  void TakeLayers(TrialSpec& spec) const;
   [[nodiscard]] static bool Matches(const std::vector<Condition>& conditions, const ResolvedTrial& trial);
   void ReportUnusedIn(const Assignments& assignments) const;
 

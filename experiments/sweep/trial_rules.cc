@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/methods/network_layers.h"
 #include "experiments/methods/networks.h"
 #include "experiments/sweep/method_rules.h"
+#include "experiments/sweep/network_tables.h"
 
 namespace retort {
 namespace {
@@ -43,10 +45,20 @@ std::string Unfit(const TrialSpec& spec) {
   return "";
 }
 
+// Of a described network; none of a network of the zoo.
+std::vector<NetworkLayer> ListDescribed(const TrialSpec& spec) {
+  if (!spec.layers) return {};
+  Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.layers);
+  return layers.ok() ? std::move(*layers) : std::vector<NetworkLayer>();
+}
+
 // Empty unless DP-SGD is to train a network with batch norms; `choices` are networks that will do.
 std::string MixesExamples(const ResolvedTrial& trial, std::vector<std::string>& choices) {
   const bool dpsgd = TrainsByDpSgd(trial.kind);
   const NamedNetwork* network = FindNetwork(trial.spec.network);
+  if (dpsgd && HasBatchNorm(ListDescribed(trial.spec)))
+    return "DP-SGD needs each example's own gradient, and the batch norms of \"" + trial.spec.network +
+           "\" mix the examples: write group_norm in [network." + trial.spec.network + "] (norm = \"group\" of blocks)";
   if (!dpsgd || network == nullptr || !network->mixes_rows) return "";
   const std::string apart = trial.spec.network + "-gn";
   choices = FindNetwork(apart) != nullptr ? std::vector<std::string>{apart}
@@ -58,6 +70,8 @@ std::string MixesExamples(const ResolvedTrial& trial, std::vector<std::string>& 
 // Empty unless an activation is asked for of layers that have none.
 std::string NothingToActivate(const TrialSpec& spec) {
   const NamedNetwork* network = FindNetwork(spec.network);
+  if (spec.layers && spec.activation != Activation::as_defined && !HasActivation(ListDescribed(spec)))
+    return "[network." + spec.network + "] has no activations to replace: remove activation";
   if (network == nullptr || !network->frozen || spec.activation == Activation::as_defined) return "";
   return "\"" + spec.network +
          "\" is frozen but for a linear layer, and has no activations to replace: remove activation";
@@ -258,6 +272,7 @@ bool CheckStudent(const ResolvedTrial& trial, const Layers& layers, const SweepD
     return false;
   }
   if (const std::string unfit = Unfit(spec); !unfit.empty()) errors.Add({"student", "data"}, unfit);
+  if (!CheckDescribedNetwork(spec, document, diagnostics)) return false;
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) errors.Add({"student"}, mixed, apart);
   if (const std::string alike = CopiesAlike(trial); !alike.empty())

@@ -97,6 +97,8 @@ bool IsOfType(const TomlNode& node, SectionType type) {
              std::all_of(node.items.begin(), node.items.end(), [](const TomlNode& item) {
                return item.kind == TomlKind::integer || item.kind == TomlKind::real;
              });
+    case SectionType::layers:
+      return node.kind == TomlKind::array;
     case SectionType::table:
       return node.kind == TomlKind::table;
     case SectionType::tables:

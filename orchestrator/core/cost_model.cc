@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
 
 namespace retort::orchestrator {
@@ -91,6 +92,11 @@ std::string NameVotes(const TrialSpec& spec) {
   return fmt::format("/votes:{}:{}:{}", spec.queries, spec.labels.label_steps, spec.steps);
 }
 
+// Files may describe different networks under one name.
+std::string NameNetwork(const TrialSpec& spec) {
+  return spec.layers ? spec.network + "~" + Sha256Hex(*spec.layers).substr(0, 8) : spec.network;
+}
+
 // What each shape's units of work are, and what a unit's cost depends on besides what it does for all trials; in the
 // order of the enumeration. A trial that is one unit of work names there all that it consists of.
 struct ShapeRow {
@@ -121,8 +127,8 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
     data = fmt::format("{}x{}x{}:{}", spec.data->channels, spec.data->height, spec.data->width, spec.data->classes);
   std::string shape =
       fmt::format("{}/{}/{}/{}/{}/{}x{}/b{}/t{}/d{}", spec.role == Role::teacher ? "teacher" : "student", spec.method,
-                  static_cast<int>(kind), static_cast<int>(spec.reading), spec.network, data, spec.members, spec.batch,
-                  spec.threads, spec.devices);
+                  static_cast<int>(kind), static_cast<int>(spec.reading), NameNetwork(spec), data, spec.members,
+                  spec.batch, spec.threads, spec.devices);
   if (spec.precision == Precision::bfloat16) shape += "/bf16";
   if (spec.precision == Precision::tf32) shape += "/tf32";
   if (spec.shards.ridge > 0) shape += "/ridge";
@@ -131,7 +137,8 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
                          spec.distill.student_batch, spec.generator.steps, spec.generator.width, spec.generator.latent,
                          static_cast<int>(spec.source), static_cast<int>(spec.distill.loss));
     if (teacher != nullptr)
-      shape += fmt::format("/of:{}:{}x{}", static_cast<int>(FindKind(*teacher)), teacher->network, teacher->members);
+      shape +=
+          fmt::format("/of:{}:{}x{}", static_cast<int>(FindKind(*teacher)), NameNetwork(*teacher), teacher->members);
   }
   shape += FindShape(kind).name_rest(spec);
   if (spec.execution.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;

@@ -192,6 +192,12 @@ def whiten(net, layer, inputs):
     return features.whitened(inputs[0], net.entry(layer, "mean"), net.entry(layer, "components"), layer.get("spread", 0.0))
 
 
+def pad_shortcut(net, layer, inputs):
+    x, step = inputs[0], layer.get("stride", 1)
+    added = (layer["out"] - x.size(1)) // 2
+    return F.pad(x[:, :, ::step, ::step], (0, 0, 0, 0, added, added))
+
+
 def of_input(function):
     return lambda net, layer, inputs: function(inputs[0])
 
@@ -225,5 +231,6 @@ KINDS = {
     "hog": (hog, nothing),
     "patches": (patches, lambda layer: [layer["name"] + ".filters", layer["name"] + ".offset"]),
     "scattering": (lambda net, layer, inputs: features.scattering(inputs[0], layer["out"]), nothing),
+    "pad_shortcut": (pad_shortcut, nothing),
     "whiten": (whiten, lambda layer: [layer["name"] + ".mean", layer["name"] + ".components"]),
 }

@@ -9,6 +9,12 @@ std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const TrialSpec& spec : FamilyPlan(1, 1).trials) seeds.push_back(EncodeTrialSpec(spec));
   seeds.push_back(EncodeTrialSpec(SweptTrial(3, SmallData())));
+  TrialSpec described = SweptTrial(4, SmallData());
+  described.network = "mine";
+  described.layers = std::make_shared<const std::string>(
+      "conv name=a.0 out=4 kernel=3 stride=2 bias=false; group_norm name=n groups=2; leaky slope=0.1; "
+      "pad_shortcut out=4 inputs=0; add inputs=2,3; flatten; linear name=fc out=classes");
+  seeds.push_back(EncodeTrialSpec(described));
   return seeds;
 }
 

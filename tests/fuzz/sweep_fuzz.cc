@@ -18,6 +18,14 @@ std::vector<std::string> FuzzSeeds() {
   seeds.emplace_back(
       "retort = 1\n[data.d]\nreader = \"idx\"\npath = \"p\"\n[trial]\ndata = \"d\"\n[sweep]\nname = \"s\"\n"
       "seeds = [0, 1]\ngrid.sigma = [1, 2]\nwhen = [{ if = { sigma = 1 }, set = { steps = 3 } }]\n");
+  seeds.emplace_back(
+      "retort = 1\n[data.d]\nreader = \"idx\"\npath = \"p\"\nsplit = { train = [0, 8], test = [8, 9] "
+      "}\n[network.n]\nlayers = [\n"
+      "  { kind = \"conv\", out = 4, kernel = 3 }, { kind = \"basic_block\", out = 8, stride = 2, times = 2, shortcut "
+      "= \"A\" },\n"
+      "  { kind = \"repeat\", times = 2, layers = [{ kind = \"residual\", layers = [\"relu\"] }] }, \"flatten\",\n"
+      "  { kind = \"linear\", out = \"classes\" }]\n[teacher]\nt = { network = \"n\" }\n[trial]\nteacher = "
+      "\"t\"\nstudent = \"n\"\n");
   return seeds;
 }
 

@@ -48,6 +48,7 @@ TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples, std::in
   spec.seed = trial.seed;
   ApplyPreset(spec, FindKind(spec));
   spec.network = trial.network;
+  spec.layers = trial.layers;
   spec.activation = trial.activation;
   spec.threads = trial.threads;
   spec.batch = std::min(kBatch, examples);

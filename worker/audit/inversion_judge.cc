@@ -73,6 +73,7 @@ Result<InversionJudge> TrainInversionJudge(const AuditedTrial& trial, const Audi
   const Dataset& data = trial.inputs.data;
   TrialSpec spec = MakeScoringSpec(trial.inputs.spec, data.train.size(), kMinJudgeSteps);
   spec.network = ChooseJudgeNetwork(trial.inputs.spec.network, data.shape);
+  spec.layers = nullptr;
   spec.activation = TrialSpec().activation;
   InversionJudge judge;
   judge.name = spec.network;

@@ -41,7 +41,7 @@ Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
   const TrialSpec& teacher = inputs.teacher->spec;
   RETORT_ASSIGN_OR_RETURN(
       const std::unique_ptr<Ensemble> ensemble,
-      LoadEnsemble(teacher.network, teacher.members, inputs.data.shape, inputs.data.classes, "teacher/",
+      LoadEnsemble(ChooseNetwork(teacher), teacher.members, inputs.data.shape, inputs.data.classes, "teacher/",
                    inputs.teacher->parameters, {0, teacher.members}, inputs.data.device));
   const at::Tensor queries = inputs.data.public_split.Range(0, inputs.spec.queries);
   const at::Tensor distinct = release::DistinctRows(queries).to(queries.device());

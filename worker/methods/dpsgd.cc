@@ -213,6 +213,11 @@ class DpSgd final : public Method {
 Status CheckExamplesApart(const Network& network, const MethodInputs& inputs) {
   const std::string& name = inputs.spec.network;
   if (network.MixesRows()) {
+    if (inputs.spec.layers)
+      return UsageError("The network '" + name +
+                        "' mixes the examples of a batch by batch normalisation; DP-SGD needs one that does not: write "
+                        "group_norm in [network." +
+                        name + "].");
     const std::string apart = name + "-gn";
     const bool known =
         std::find(ListNetworkNames().begin(), ListNetworkNames().end(), apart) != ListNetworkNames().end();

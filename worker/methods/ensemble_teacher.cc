@@ -85,7 +85,7 @@ class RidgeEnsemble final : public Method {
     out.parameters = network_->StateBlobs("teacher/");
     out.parameters.push_back(ToBlob(kHeads, heads_));
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Ensemble> ensemble,
-                            LoadEnsemble(spec_.network, spec_.members, data_.shape, data_.classes, "teacher/",
+                            LoadEnsemble(ChooseNetwork(spec_), spec_.members, data_.shape, data_.classes, "teacher/",
                                          out.parameters, {0, spec_.members}, data_.device));
     std::vector<at::Tensor> votes = {at::empty({0, data_.classes}, at::device(data_.device).dtype(at::kFloat))};
     double right = 0;
@@ -261,12 +261,13 @@ class NetworkEnsemble final : public Method {
 
 // The network of a member. Frozen layers are the same in all of them: they are fitted once, for the first.
 Result<std::unique_ptr<Network>> MakeMember(const MethodInputs& inputs, const RngStream& drawn, Network* first) {
-  const std::string& name = inputs.spec.network;
+  const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
-  const bool fitted = first != nullptr && FindNetwork(name)->frozen;
-  if (!fitted) return MakeNetwork(name, data.shape, data.classes, drawn, data.device);
+  const NamedNetwork* named = FindNetwork(spec.network);
+  const bool fitted = first != nullptr && named != nullptr && named->frozen;
+  if (!fitted) return MakeNetwork(spec, data.shape, data.classes, drawn, data.device);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(name, data.shape, data.classes, std::nullopt, data.device));
+                          MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
   network->Redraw(drawn);
   network->buffers().constants().copy_(first->buffers().constants());
   return network;

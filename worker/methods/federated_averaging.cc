@@ -131,12 +131,10 @@ Result<std::unique_ptr<Method>> MakeFederatedAveraging(const MethodInputs& input
                           AssignClientRows(inputs.data.train.labels, inputs.data.classes, spec.shards.clients,
                                            spec.shards.dirichlet_alpha, spec.seed));
   const RngStream stream(spec.seed, Purpose::parameters);
-  RETORT_ASSIGN_OR_RETURN(
-      std::unique_ptr<Network> common,
-      MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
-  RETORT_ASSIGN_OR_RETURN(
-      std::unique_ptr<Network> network,
-      MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> common,
+                          MakeNetwork(spec, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(spec, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
   return std::unique_ptr<Method>(
       std::make_unique<FederatedAveraging>(inputs, clients, std::move(common), std::move(network)));
 }

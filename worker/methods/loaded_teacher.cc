@@ -84,9 +84,9 @@ Result<std::unique_ptr<Method>> FromModule(const MethodInputs& inputs, storage::
 
 Result<std::unique_ptr<Method>> FromWeights(const MethodInputs& inputs, storage::Env& env) {
   const TrialSpec& spec = inputs.spec;
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
-                                      RngStream(0, Purpose::parameters), inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Network> network,
+      MakeNetwork(spec, inputs.data.shape, inputs.data.classes, RngStream(0, Purpose::parameters), inputs.data.device));
   RETORT_ASSIGN_OR_RETURN(storage::StateDict saved, storage::ReadWeights(env, spec.weights));
   RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.weights, saved.digest, spec.weights_digest));
   RETORT_ASSIGN_OR_RETURN(const storage::KeyReport report, LoadWeights(*network, std::move(saved.tensors)));

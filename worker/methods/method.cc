@@ -110,9 +110,8 @@ Status CheckTeacher(const MethodInputs& inputs) {
 
 Result<std::unique_ptr<Network>> DrawNetwork(const MethodInputs& inputs) {
   const RngStream stream(inputs.spec.seed, Purpose::parameters);
-  RETORT_ASSIGN_OR_RETURN(
-      std::unique_ptr<Network> network,
-      MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(inputs.spec, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
   if (inputs.spec.optimization.initialisation == Initialisation::xavier) network->parameters().RedrawXavier(stream);
   return network;
 }

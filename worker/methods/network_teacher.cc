@@ -146,7 +146,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact
   if (artifact.spec.method == "ensemble") {
     const std::int64_t members = artifact.spec.members;
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Ensemble> own,
-                            LoadEnsemble(artifact.spec.network, members, data.shape, data.classes, "teacher/",
+                            LoadEnsemble(ChooseNetwork(artifact.spec), members, data.shape, data.classes, "teacher/",
                                          artifact.parameters, ComputeRowShare(members, gang), data.device));
     return std::unique_ptr<release::TeacherModel>(
         std::make_unique<EnsembleModel>(std::move(own), members, data.classes, graphs));

@@ -343,7 +343,8 @@ Status PlaceHints(const MethodInputs& inputs, TrainingParts& parts) {
     return UsageError("hint_epochs: of '" + network + "', " + status.message() +
                       ". Set hint_epochs = 0, or name another network.");
   };
-  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, MakeLayers(name, inputs.data.classes));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers,
+                          MakeLayers(inputs.teacher->spec, inputs.data.shape, inputs.data.classes));
   RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, inputs.data.shape));
   const Result<MiddleLayer> hint = FindHintLayer(layers, plan, inputs.data.shape);
   if (!hint.ok()) return where(name, hint.status());
@@ -370,7 +371,7 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   if (NeedsAuxiliary(spec)) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<Network> network,
-        MakeNetwork(inputs.teacher->spec.network, inputs.data.shape, inputs.data.classes,
+        MakeNetwork(ChooseNetwork(inputs.teacher->spec), inputs.data.shape, inputs.data.classes,
                     RngStream(spec.seed, Purpose::parameters, kAuxiliaryStream), inputs.data.device));
     parts.auxiliary =
         std::make_unique<AuxiliaryTeacher>(std::move(network), inputs.data.public_split, inputs.gang, spec.precision);

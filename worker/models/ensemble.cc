@@ -120,7 +120,7 @@ std::string MemberPrefix(const std::string& prefix, std::int64_t member) {
   return prefix + std::to_string(member) + "/";
 }
 
-Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::int64_t members, ImageShape input,
+Result<std::unique_ptr<Ensemble>> LoadEnsemble(const NetworkChoice& network, std::int64_t members, ImageShape input,
                                                std::int64_t classes, const std::string& prefix,
                                                const std::vector<storage::TensorBlob>& blobs, RowShare share,
                                                at::Device device) {

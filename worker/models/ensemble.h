@@ -12,6 +12,7 @@
 #include "storage/formats/tensor_blob.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/arenas.h"
+#include "worker/models/model_registry.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
@@ -56,7 +57,7 @@ class Ensemble {
 // all members together (LogisticEnsemble), one network with prefix + "heads" f32 [members, classes, values], the
 // weights of each member's last layer, or the state of one after the other. Error: damage, naming what is missing or of
 // another shape; usage, as MakeNetwork.
-[[nodiscard]] Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::int64_t members,
+[[nodiscard]] Result<std::unique_ptr<Ensemble>> LoadEnsemble(const NetworkChoice& network, std::int64_t members,
                                                              ImageShape input, std::int64_t classes,
                                                              const std::string& prefix,
                                                              const std::vector<storage::TensorBlob>& blobs,

@@ -34,6 +34,7 @@ bool MixesRows(LayerKind kind) {
     case LayerKind::patches:
     case LayerKind::scattering:
     case LayerKind::whiten:
+    case LayerKind::pad_shortcut:
       return false;
     case LayerKind::batch_norm:
       return true;

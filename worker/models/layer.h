@@ -40,11 +40,12 @@ enum class LayerKind : std::uint8_t {
   affine,        // x * scale[c] + shift[c] with constants
   spatial_mean,  // [rows, c, h, w] -> [rows, c]
   // Frozen: without parameters, and nothing in them was fitted to private examples.
-  hog,         // orientations of gradients, `out` bins a channel and window -> [rows, values] of norm `rate`
-  patches,     // strength of `out` filters of `kernel` pixels beyond `rate` -> [rows, values] of norm 1
-  scattering,  // wavelets in `out` directions -> [rows, values] of norm 1
-  whiten,      // [rows, values] -> [rows, out + 1]: the first `out` directions of public pictures (0: half of
-               // them), `rate` the shrinkage of what they vary by, and the constant `spread`
+  hog,           // orientations of gradients, `out` bins a channel and window -> [rows, values] of norm `rate`
+  patches,       // strength of `out` filters of `kernel` pixels beyond `rate` -> [rows, values] of norm 1
+  scattering,    // wavelets in `out` directions -> [rows, values] of norm 1
+  whiten,        // [rows, values] -> [rows, out + 1]: the first `out` directions of public pictures (0: half of
+                 // them), `rate` the shrinkage of what they vary by, and the constant `spread`
+  pad_shortcut,  // every stride-th pixel, and zeros for as many channels before as behind: `out` channels
 };
 
 // Whether a layer of this kind lets one row of a batch change what comes out for another, as batch normalisation does.

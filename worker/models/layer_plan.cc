@@ -143,6 +143,11 @@ class Planner {
       case Kind::whiten:
         PlaceWhiten(layer, in.at(0), node);
         break;
+      case Kind::pad_shortcut:
+        RETORT_CHECK(layer.out >= in.at(0) && (layer.out - in[0]) % 2 == 0);
+        node.shape = {layer.out, (in.at(1) + layer.stride - 1) / layer.stride,
+                      (in.at(2) + layer.stride - 1) / layer.stride};
+        break;
       case Kind::concat:
         for (std::size_t k = 1; k < node.inputs.size(); ++k) node.shape[0] += FindShape(node.inputs[k]).at(0);
         break;

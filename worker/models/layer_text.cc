@@ -14,7 +14,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // In the order of LayerKind.
-constexpr std::array<std::string_view, 29> kKindNames = {"conv",
+constexpr std::array<std::string_view, 30> kKindNames = {"conv",
                                                          "linear",
                                                          "relu",
                                                          "tanh",
@@ -42,8 +42,9 @@ constexpr std::array<std::string_view, 29> kKindNames = {"conv",
                                                          "hog",
                                                          "patches",
                                                          "scattering",
-                                                         "whiten"};
-static_assert(kKindNames.size() == static_cast<std::size_t>(LayerKind::whiten) + 1);
+                                                         "whiten",
+                                                         "pad_shortcut"};
+static_assert(kKindNames.size() == static_cast<std::size_t>(LayerKind::pad_shortcut) + 1);
 
 ordered_json FormatLayer(const Layer& layer) {
   const Layer plain{.kind = layer.kind};

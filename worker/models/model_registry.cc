@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/methods/networks.h"
+#include "worker/models/described_network.h"
 #include "worker/models/features/fit_features.h"
 #include "worker/models/layer.h"
 #include "worker/models/zoo/zoo.h"
@@ -179,16 +180,32 @@ Result<std::vector<Layer>> MakeLayers(const std::string& name, std::int64_t clas
   return UsageError("There is no network '" + name + "'. Known: " + known + ".");
 }
 
-Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input, std::int64_t classes,
+namespace {
+
+TrialSpec AsDefined(const NetworkChoice& choice) {
+  TrialSpec spec;
+  spec.network = choice.name;
+  spec.layers = choice.layers;
+  return spec;
+}
+
+// Error: usage, where it cannot take the images.
+Result<std::vector<Layer>> MakeChosenLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
+  if (spec.layers) return MakeDescribedLayers(*spec.layers, input, classes);
+  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, MakeLayers(spec.network, classes));
+  RETORT_RETURN_IF_ERROR(CheckImages(spec.network, input));
+  return layers;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Network>> MakeNetwork(const NetworkChoice& choice, ImageShape input, std::int64_t classes,
                                              const std::optional<RngStream>& stream, at::Device device) {
-  TrialSpec as_defined;
-  as_defined.network = name;
-  return MakeNetwork(as_defined, input, classes, stream, device);
+  return MakeNetwork(AsDefined(choice), input, classes, stream, device);
 }
 
 Result<std::vector<Layer>> MakeLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
-  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, MakeLayers(spec.network, classes));
-  RETORT_RETURN_IF_ERROR(CheckImages(spec.network, input));
+  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, MakeChosenLayers(spec, input, classes));
   if (spec.activation == Activation::as_defined) return layers;
   return WithActivation(std::move(layers), spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
 }
@@ -201,10 +218,8 @@ Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape i
   return network;
 }
 
-Result<std::vector<StateEntry>> PlanState(const std::string& name, ImageShape input, std::int64_t classes) {
-  TrialSpec as_defined;
-  as_defined.network = name;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, MakeLayers(as_defined, input, classes));
+Result<std::vector<StateEntry>> PlanState(const NetworkChoice& choice, ImageShape input, std::int64_t classes) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, MakeLayers(AsDefined(choice), input, classes));
   RETORT_ASSIGN_OR_RETURN(LayerPlan plan, PlanLayers(layers, input));
   return std::move(plan.state);
 }

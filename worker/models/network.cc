@@ -7,6 +7,7 @@
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/channel_shuffle.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gelu.h>
@@ -71,6 +72,13 @@ at::Tensor Attention(const at::Tensor& qkv, std::int64_t heads) {
 at::Tensor Tokens(const at::Tensor& patches, const at::Tensor& first, const at::Tensor& position) {
   const at::Tensor rest = patches.flatten(2).transpose(1, 2);
   return at::cat({first.expand({patches.size(0), -1, -1}), rest}, 1).add_(position);
+}
+
+// Option A of He et al. 2016: an identity between different widths and extents.
+at::Tensor PaddedShortcut(const Layer& layer, const at::Tensor& x) {
+  const std::int64_t added = (layer.out - x.size(1)) / 2;
+  const at::Tensor kept = x.slice(2, 0, x.size(2), layer.stride).slice(3, 0, x.size(3), layer.stride);
+  return at::constant_pad_nd(kept, {0, 0, 0, 0, added, added});
 }
 
 at::Tensor BroadcastPerChannel(const std::vector<double>& values, const at::Tensor& like) {
@@ -181,6 +189,8 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
       return ScatteringFeatures(x, layer.out);
     case Kind::whiten:
       return Whitened(x, constant(0), constant(1), layer.spread);
+    case Kind::pad_shortcut:
+      return PaddedShortcut(layer, x);
     case Kind::affine:
       return x * BroadcastPerChannel(layer.scale, x) + BroadcastPerChannel(layer.shift, x);
   }

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "worker/models/model_registry.h"
-
 namespace retort::worker {
 
 std::vector<storage::WantedTensor> ListWantedState(const Network& network) {
@@ -40,7 +38,7 @@ const storage::TensorBlob* FindSaved(const std::vector<storage::TensorBlob>& sav
   return found;
 }
 
-bool Fits(const std::string& network, ImageShape image, std::int64_t classes,
+bool Fits(const NetworkChoice& network, ImageShape image, std::int64_t classes,
           const std::vector<storage::TensorBlob>& saved) {
   const Result<std::vector<StateEntry>> state = PlanState(network, image, classes);
   return state.ok() && std::all_of(state->begin(), state->end(), [&saved](const StateEntry& entry) {
@@ -60,7 +58,8 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 }  // namespace
 
-std::int64_t InferClasses(const std::string& network, ImageShape image, const std::vector<storage::TensorBlob>& saved) {
+std::int64_t InferClasses(const NetworkChoice& network, ImageShape image,
+                          const std::vector<storage::TensorBlob>& saved) {
   const Result<std::vector<StateEntry>> two = PlanState(network, image, 2), three = PlanState(network, image, 3);
   if (!two.ok() || !three.ok()) return 0;
   for (std::size_t i = 0; i < two->size(); ++i) {
@@ -74,7 +73,7 @@ std::int64_t InferClasses(const std::string& network, ImageShape image, const st
   return 0;
 }
 
-ImageShape InferImageShape(const std::string& network, ImageShape usual, std::int64_t classes,
+ImageShape InferImageShape(const NetworkChoice& network, ImageShape usual, std::int64_t classes,
                            const std::vector<storage::TensorBlob>& saved) {
   if (Fits(network, usual, classes, saved)) return usual;
   for (const std::int64_t side : {28, 32, 48, 64, 84, 96, 112, 128, 160, 192, 224})

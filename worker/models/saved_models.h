@@ -12,6 +12,7 @@
 #include "storage/weights/read_weights.h"
 #include "storage/weights/state_match.h"
 #include "worker/models/layer.h"
+#include "worker/models/model_registry.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
@@ -25,11 +26,11 @@ namespace retort::worker {
 
 // Infers the number of classes of a file of that network's weights from the tensors whose shape depends on it; 0 when
 // no tensor tells.
-[[nodiscard]] std::int64_t InferClasses(const std::string& network, ImageShape image,
+[[nodiscard]] std::int64_t InferClasses(const NetworkChoice& network, ImageShape image,
                                         const std::vector<storage::TensorBlob>& saved);
 // Infers the images for which the network's tensors have the shapes of the file's: `usual` where these fit or nothing
 // else does, else the first that does of square ones, grey or of three channels, of 28 to 224 pixels a side.
-[[nodiscard]] ImageShape InferImageShape(const std::string& network, ImageShape usual, std::int64_t classes,
+[[nodiscard]] ImageShape InferImageShape(const NetworkChoice& network, ImageShape usual, std::int64_t classes,
                                          const std::vector<storage::TensorBlob>& saved);
 
 // A TorchScript module as a classifier. It is a program: loading one runs what is in it.

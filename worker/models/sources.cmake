@@ -1,5 +1,6 @@
 set(RETORT_MODELS_SOURCES
   models/arenas.cc
+  models/described_network.cc
   models/ensemble.cc
   models/features/fit_features.cc
   models/features/orientations.cc

@@ -154,20 +154,20 @@ Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& 
 
 Result<std::string> CheckModel(const cluster::ModelOrder& order, storage::Env& env) {
   if (order.torchscript) return CheckScript(order, env);
+  NetworkChoice choice = order.network;
+  if (!order.layers.empty()) choice.layers = std::make_shared<const std::string>(order.layers);
   std::optional<storage::StateDict> saved;
   if (!order.weights.empty()) {
     RETORT_ASSIGN_OR_RETURN(saved, storage::ReadWeights(env, order.weights, {true, order.non_finite}));
   }
   RETORT_ASSIGN_OR_RETURN(const auto input, ReadInput(order, env));
   RETORT_ASSIGN_OR_RETURN(ImageShape image, ChooseImageShape(order, input));
-  std::int64_t classes = order.classes > 0 ? order.classes
-                         : saved           ? InferClasses(order.network, image, saved->tensors)
-                                           : 0;
+  std::int64_t classes = order.classes > 0 ? order.classes : saved ? InferClasses(choice, image, saved->tensors) : 0;
   if (classes == 0) classes = FindUsualInput(order.network).classes;
   const bool assumed = saved && !input && order.channels == 0;
-  if (assumed) image = InferImageShape(order.network, image, classes, saved->tensors);
+  if (assumed) image = InferImageShape(choice, image, classes, saved->tensors);
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
-                          MakeNetwork(order.network, image, classes, RngStream(0, Purpose::parameters)));
+                          MakeNetwork(choice, image, classes, RngStream(0, Purpose::parameters)));
   ordered_json report;
   report["network"] = order.network;
   AddCounts(*network, report);

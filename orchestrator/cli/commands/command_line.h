@@ -111,6 +111,7 @@ struct CalculatorArguments {   // of epsilon and calibrate
 
 struct ModelArguments {
   std::string network, weights, input, logits_out;
+  std::string sweep;         // that describes the network; empty: it is one of the zoo
   std::string image;         // "CxHxW", or a size
   std::int64_t classes = 0;  // 0 = as the weights have it
   bool torchscript = false, non_finite = false;

@@ -14,9 +14,11 @@
 #include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
 #include "experiments/methods/networks.h"
+#include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/agent/worker_query.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/output_file.h"
+#include "orchestrator/cli/commands/shipped_sweeps.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/process/environment.h"
 #include "storage/files/file_modes.h"
@@ -50,7 +52,7 @@ std::optional<Diagnostic> UnknownNetwork(const CommandLine& line) {
     for (const std::string& name : names) error.message += (name == names.front() ? " " : ", ") + name;
     error.message += ".";
   } else {
-    error.message += ".";
+    error.message += "; one that a sweep file describes needs --sweep SWEEP.";
   }
   return error;
 }
@@ -78,6 +80,26 @@ std::string Absolute(const std::string& path) {
   if (path.empty()) return "";
   std::error_code error;
   return std::filesystem::absolute(path, error).lexically_normal().string();
+}
+
+// Returns the layers of the network that the sweep file describes; nothing, after errors, where it does not.
+std::optional<std::string> FindDescribed(const CommandLine& line, const std::string& shared,
+                                         std::vector<Diagnostic>& errors) {
+  const std::string path = FindSweepFile(line.model.sweep, shared);
+  NetworksOutcome found = LoadNetworks(path);
+  errors = std::move(found.errors);
+  if (!errors.empty()) return std::nullopt;
+  if (const auto network = found.layers.find(line.model.network); network != found.layers.end())
+    return *network->second;
+  Diagnostic error;
+  error.key = line.model.network;
+  std::vector<std::string> names;
+  for (const auto& [name, layers] : found.layers) names.push_back(name);
+  error.choices = SortByNearness(line.model.network, names);
+  error.message =
+      path + " has no [network." + line.model.network + "]" + (names.empty() ? ", nor any other" : "") + ".";
+  errors.push_back(std::move(error));
+  return std::nullopt;
 }
 
 Result<cluster::ModelOrder> MakeOrder(const CommandLine& line) {
@@ -160,6 +182,8 @@ void AddModel(CLI::App& app, CommandLine& line) {
   CLI::App* check =
       AddCommand(*model, "check", "What of saved weights fits a network, its parameter count, and its logits");
   check->add_option("ARCH", line.model.network, "A network of the sweep file, as resnet34")->required();
+  check->add_option("--sweep", line.model.sweep, "The sweep file whose [network.ARCH] describes the network")
+      ->type_name("SWEEP");
   check->add_option("--weights", line.model.weights, ".pth (zip, legacy or tar) or safetensors; nothing in it is run")
       ->type_name("FILE");
   check->add_option("--input", line.model.input, "Images: a .npy of float32 [rows, channels, height, width]")
@@ -179,9 +203,18 @@ void AddModel(CLI::App& app, CommandLine& line) {
 
 int ModelCommand(const Invocation& call) {
   const CommandLine& line = call.line;
-  if (const auto unknown = UnknownNetwork(line)) return call.console.Fail({*unknown});
-  const Result<cluster::ModelOrder> order = MakeOrder(line);
+  std::string layers;
+  if (!line.model.sweep.empty()) {
+    std::vector<Diagnostic> errors;
+    const std::optional<std::string> found = FindDescribed(line, FindSharedFolder(), errors);
+    if (!found) return call.console.Fail(errors);
+    layers = *found;
+  } else if (const auto unknown = UnknownNetwork(line)) {
+    return call.console.Fail({*unknown});
+  }
+  Result<cluster::ModelOrder> order = MakeOrder(line);
   if (!order.ok()) return call.console.Fail(order.status());
+  order->layers = std::move(layers);
   if (!line.model.logits_out.empty())
     if (const Status may = CheckOutput(call.env, line.model.logits_out, {.force = line.force}); !may.ok())
       return call.console.Fail(may);

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
 #include "experiments/base/printable.h"
+#include "experiments/methods/network_layers.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/methods/stated_settings.h"
 #include "orchestrator/cli/render/audit_text.h"
@@ -62,6 +65,26 @@ std::string LoadedText(const SweepPlan& plan) {
                     OneLine(spec.weights.empty() ? spec.torchscript : spec.weights), spec.weights_digest.substr(0, 16));
   }
   return out.empty() ? out : "Loaded teachers\n" + out;
+}
+
+// The networks that the sweep file describes, with each data set that a trial trains one on; empty when there are none.
+std::string DescribedText(const SweepPlan& plan) {
+  std::string out;
+  std::set<std::pair<std::string, const DataSpec*>> said;
+  for (const TrialSpec& spec : plan.trials) {
+    if (!spec.layers || !spec.data || !said.emplace(spec.network, spec.data.get()).second) continue;
+    const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.layers);
+    if (!layers.ok()) continue;
+    const DataSpec& data = *spec.data;
+    const PictureShape picture{data.channels, data.height, data.width};
+    const PlannedShapes planned = PlanShapes(*layers, picture, data.classes);
+    out += fmt::format("  {}  {} layers", spec.network, layers->size());
+    if (!planned.misfit && data.height > 0)
+      out +=
+          fmt::format(", {} parameters on {}", CountText(CountParameters(*layers, planned.shapes, picture)), data.name);
+    out += "\n";
+  }
+  return out.empty() ? out : "Described networks\n" + out;
 }
 
 std::string TrialsText(const PlanReport& report) {
@@ -259,8 +282,8 @@ std::string SelectionText(const PlanReport& report, std::size_t width) {
 std::string PlanAsText(const PlanReport& report, std::size_t width) {
   std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
                                 report.results, report.has_results ? "" : " (new)");
-  out += DataText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) + AuditText(report) +
-         TrialsText(report) + "\n" + SearchText(report, width) + SelectionText(report, width) +
+  out += DataText(*report.plan) + DescribedText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) +
+         AuditText(report) + TrialsText(report) + "\n" + SearchText(report, width) + SelectionText(report, width) +
          PrivacyText(report, width) + RetriesText(report, width);
   return out;
 }

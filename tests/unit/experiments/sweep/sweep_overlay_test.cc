@@ -92,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"trial.steps=0", 13, "out of range", ""},
         BadArgument{"teacher.signle.epochs=3", 9, "unknown [teacher] entry \"signle\"", "single"},
         BadArgument{"data.digit.path=x", 6, "unknown [data] entry \"digit\"", "digits"},
-        BadArgument{"profile.fast.trial.steps=1", 1, "starts with data., teacher., trial., sweep., table. or figure.",
-                    ""}));
+        BadArgument{"profile.fast.trial.steps=1", 1,
+                    "starts with data., network., teacher., trial., sweep., table. or figure.", ""}));
 
 TEST(SweepOverlay, SeveralValuesAreAnAxisOfTheGrid) {
   const SweepPlan list = GoodPlan(kText, {{"trial.kappa=0.25,0.5", "sweep.seeds=4,5"}, ""});
