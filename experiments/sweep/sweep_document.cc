@@ -181,7 +181,7 @@ void CheckProfile(const TomlEntry& profile, const TomlNode& root, const Lookup& 
   }
   CheckSection(profile.value, "profile.*", path, true, diagnostics);
   SweepDocument scratch;
-  if (const TomlEntry* networks = root.Find("network")) scratch.other_networks = EntryNames(networks->value);
+  if (const TomlEntry* networks = root.Find("network")) scratch.other_networks = ListKeys(networks->value);
   ReadContext context{scratch, diagnostics, lookup, "", path + ".", true};
   ReadTables(profile.value, context);
 }
