@@ -78,7 +78,7 @@ TEST_F(LiveStateTest, FailedTrialsComeBeforeTrialsThatStall) {
   failed.failure = FailureKind::worker_crash;
   failed.detail = "segmentation fault";
   TrialView& stalled = MakeRunning(1);
-  stalled.pace.Note(2, kClockNow - 1000);
+  stalled.pace.Note(2, kClockNow - 702);
   stalled.pace.Note(3, kClockNow - 700);
   const std::string html = FindPart(Make(), "problems");
   const std::size_t first = html.find("segmentation fault"), second = html.find("has made no step for");
