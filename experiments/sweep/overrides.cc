@@ -121,11 +121,12 @@ bool TargetsExist(const TomlNode& root, const TomlNode& tree, DiagnosticCollecto
   const TomlEntry& top = tree.entries.front();
   if (std::find(std::begin(kTables), std::end(kTables), top.key) == std::end(kTables)) {
     const std::vector<std::string> near = NearTargets(tree);
-    diagnostics.AddError(top.where, top.key,
-                         "unknown key \"" + top.key +
-                             "\": an override starts with data., network., teacher., trial., sweep., table. or figure." +
-                             (near.empty() ? "" : "; did you mean \"" + near.front() + "\"?"),
-                         near);
+    diagnostics.AddError(
+        top.where, top.key,
+        "unknown key \"" + top.key +
+            "\": an override starts with data., network., teacher., trial., sweep., table. or figure." +
+            (near.empty() ? "" : "; did you mean \"" + near.front() + "\"?"),
+        near);
     return false;
   }
   if (top.value.kind != TomlKind::table) {
