@@ -65,8 +65,10 @@ bool IsFolderLocked(storage::Env& env, const std::string& results) {
   const std::string path = LockPath(results);
   const Result<bool> there = storage::PathExists(env, path);
   if (!there.ok() || !*there) return false;
-  const std::optional<bool> locked = IsLocked(path);
-  return locked ? *locked : IsHeld(path);
+  if (const std::optional<bool> locked = IsLocked(path)) return *locked;
+  // A file that this process may not read, or one of an Env that is no disk.
+  const Result<std::unique_ptr<storage::FileLock>> lock = env.Lock(path);
+  return !lock.ok() && (lock.status().message().find("is locked by") != std::string::npos || IsHeld(path));
 }
 
 }  // namespace retort::orchestrator
