@@ -25,7 +25,7 @@ def call(*command):
 
 
 def format_value(cell):
-    if cell is None or cell["mean"] is None:
+    if cell is None:
         return "–"
     value = f"{100 * cell['mean']:.2f}"
     return value if cell["sd"] is None else f"{value} ± {100 * cell['sd']:.2f}"
@@ -43,9 +43,13 @@ def make_table(document):
     proven for adding or removing an example."""
     rows = {}
     for teacher in document["teachers"]:
+        if teacher["mean"] is None:
+            continue
         label = f"teacher: `{teacher['method']}`, `{teacher['network']}`"
         rows.setdefault(label, {})[proven_epsilon(teacher["claims"])] = teacher
     for cell in document["cells"]:
+        if cell["mean"] is None:
+            continue
         words = [f"`{value}`" for key, value in cell["row"].items() if key != "side_information"]
         rows.setdefault(", ".join(words), {})[proven_epsilon(cell["claims"])] = cell
     columns = sorted({epsilon for row in rows.values() for epsilon in row if epsilon is not None})

@@ -104,6 +104,17 @@ int RunOnArchive(const Invocation& call, int (*command)(const Invocation&)) {
   return command({line, call.environment, call.console, call.env, call.umask});
 }
 
+std::vector<DataSpec> ReadArchivedData(const Invocation& call) {
+  if (call.line.from.empty()) return {};
+  const Result<ResultsView> view = ReadJournaled(call.env, call.line.global.results);
+  std::vector<DataSpec> sets;
+  std::set<std::string> names;
+  if (!view.ok()) return sets;
+  for (const TrialView& trial : view->trials)
+    if (trial.spec.data && names.insert(trial.spec.data->name).second) sets.push_back(*trial.spec.data);
+  return sets;
+}
+
 Status CheckBelongs(const Invocation& call, const SweepPlan& plan, const ResultsView& view) {
   if (call.line.from.empty()) return {};
   if (view.sweep != plan.name)

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "experiments/base/status.h"
 #include "experiments/sweep/sweep_plan.h"
@@ -38,6 +39,10 @@ class UnpackedArchive {
 // Runs `command` on the archive that `--from` names, as if it had been run here; on the results folder where there is
 // no `--from`. Returns its exit code.
 [[nodiscard]] int RunOnArchive(const Invocation& call, int (*command)(const Invocation&));
+
+// What the unpacked archive of `--from` says of its data sets, one of each name; nothing without `--from`, or where it
+// cannot be read, which who reads its rows says.
+[[nodiscard]] std::vector<DataSpec> ReadArchivedData(const Invocation& call);
 
 // Whether what was read belongs to `plan`, where it came from an archive. Error: usage, for the rows of another sweep,
 // or of this one with other settings in every trial.

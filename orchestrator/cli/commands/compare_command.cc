@@ -72,7 +72,8 @@ AbsentFiles NameAbsent(const std::vector<Diagnostic>& absent, const SweepPlan& p
 
 // A value is the exit code of what went wrong, which is told.
 std::variant<KnownSweep, int> Load(const Invocation& call, const std::string& file) {
-  LoadedSweep loaded = LoadWithData(call.env, {file, call.line.overrides, call.line.global.profile, false, true});
+  LoadedSweep loaded = LoadWithData(
+      call.env, {file, call.line.overrides, call.line.global.profile, false, true, "", ReadArchivedData(call)});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
   AbsentFiles absent = NameAbsent(loaded.absent, *loaded.plan);
   return KnownSweep{*std::move(loaded.plan), std::move(absent)};
@@ -165,8 +166,12 @@ Status AddFound(const Invocation& call, const KnownSweep& sweep, const std::stri
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<UnpackedArchive> unpacked, UnpackedArchive::Read(call.env, archive));
   CommandLine line = call.line;
   line.from = archive;
-  return AddSweepTables({line, call.environment, call.console, call.env, call.umask}, sweep, unpacked->results(),
-                        tables);
+  line.global.results = unpacked->results();
+  const Invocation there{line, call.environment, call.console, call.env, call.umask};
+  // Once more, since the archive says what its rows were measured on.
+  const std::variant<KnownSweep, int> loaded = Load(there, sweep.plan.file);
+  if (std::holds_alternative<int>(loaded)) return UsageError(sweep.plan.file + " changed while it was read");
+  return AddSweepTables(there, std::get<KnownSweep>(loaded), line.global.results, tables);
 }
 
 int CompareAll(const Invocation& call) {

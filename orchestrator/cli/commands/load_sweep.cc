@@ -186,9 +186,25 @@ Diagnostic Warning(const std::string& file, std::string key, const std::string& 
   return warning;
 }
 
-Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Status& status) {
+// `taken_for`: what the set counts as without its files.
+Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Status& status,
+                      const std::string& taken_for) {
   const std::string key = "data." + data.name + ".path";
-  return Warning(file, key, key + ": " + status.message() + "; until then it is taken to be as published");
+  return Warning(file, key, key + ": " + status.message() + "; until then it is taken to be " + taken_for);
+}
+
+// Fills in what rows say of an absent set of this name and reader. False where they name none.
+bool AssumeAsRecorded(const std::vector<DataSpec>& recorded, DataSpec& data) {
+  const auto same = [&](const DataSpec& other) { return other.name == data.name && other.reader == data.reader; };
+  const auto found = std::find_if(recorded.begin(), recorded.end(), same);
+  if (found == recorded.end()) return false;
+  data.digest = found->digest;
+  data.examples = found->examples;
+  data.classes = found->classes;
+  data.channels = found->channels;
+  data.height = found->height;
+  data.width = found->width;
+  return true;
 }
 
 // A plan may do without files that are not there yet, and without nothing else. Error: environment, for what is there
@@ -217,8 +233,9 @@ Status InspectOrAssume(storage::Env& env, const LoadRequest& request, const stor
   if (status.code() != StatusCode::environment || !request.data_may_be_absent) return status;
   RETORT_RETURN_IF_ERROR(MayBeMissing(env, data));
   RETORT_RETURN_IF_ERROR(CountLists(env, data));
-  absent.push_back(AbsentData(request.path, data, status));
   AssumeAsPublished(data);
+  const bool known = AssumeAsRecorded(request.recorded, data);
+  absent.push_back(AbsentData(request.path, data, status, known ? "what the rows were measured on" : "as published"));
   return {};
 }
 

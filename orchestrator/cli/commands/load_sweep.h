@@ -19,6 +19,7 @@ struct LoadRequest {
   bool runs = false;                // packed data is unpacked and checked, whatever the sweep says
   bool data_may_be_absent = false;  // missing files are a warning, and the set counts as published
   std::string results = {};  // --results: where a search that reads scores finds them; empty: by the sweep's name
+  std::vector<DataSpec> recorded = {};  // absent sets of these names and readers are taken to be these
 };
 
 struct LoadedSweep {
