@@ -55,6 +55,16 @@ class Archives(unittest.TestCase):
         self.assertEqual(there.returncode, 0, there.stderr)
         self.assertEqual(here.stdout, there.stdout)
 
+    def test_TableNeedsNoDataWhereItWasRun(self):
+        with open(os.path.join(OPTIONS.source, SWEEP), encoding="utf-8") as file:
+            names = re.findall(r"^\[data\.([\w-]+)\]", file.read(), re.MULTILINE)
+        gone = [f"data.{name}.path=gone" for name in names]
+        here, there = sweep("table", "--results", "fig9"), sweep("table", "--from", "fig9.rows", *gone)
+        self.assertEqual(there.returncode, 0, there.stderr)
+        self.assertIn("until then it is taken to be what the rows were measured on", there.stderr)
+        self.assertEqual(here.stdout, there.stdout)
+        self.assertNotEqual(here.stdout, sweep("table", "--results", "fig9", *gone).stdout)
+
     def test_NothingIsLeftInTheTemporaryFolder(self):
         sweep("table", "--from", "fig9.rows")
         self.assertEqual(os.listdir(os.path.join(FOLDER, "tmp")), [])
