@@ -370,6 +370,7 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   };
   hooks.unpacked = [&](const DataSpec& data) {
     Result<std::string> digest = storage::UnpackedDigest(env, data, cache);
+    // Whether an absent set was packed is not known: it counts as it was recorded.
     if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, data.path))
       return Result<std::string>(data.digest);
     if (!digest.ok()) ++data_errors;
