@@ -244,6 +244,15 @@ Result<std::vector<NetworkLayer>> ParseNetworkLayers(std::string_view text) {
 
 // Shapes
 
+std::int64_t CountWindows(std::int64_t extent, const WindowForm& form) {
+  const std::int64_t room = extent + 2 * form.padding - form.dilation * (form.kernel - 1) - 1;
+  if (!form.ceil) return room < 0 ? 0 : room / form.stride + 1;
+  if (room < 0 && -room >= form.stride) return 0;
+  std::int64_t out = (room + form.stride - 1) / form.stride + 1;
+  if ((out - 1) * form.stride >= extent + form.padding) --out;
+  return out;
+}
+
 std::string ShapeText(const LayerShape& shape) {
   std::string text = "[";
   for (const std::int64_t extent : shape) text += (text.size() == 1 ? "" : ", ") + std::to_string(extent);
@@ -304,15 +313,6 @@ class ShapePlanner {
     if (channels % groups != 0)
       Say(i, "groups = " + std::to_string(groups) + " does not divide the " + std::to_string(channels) +
                  " channels of " + whose);
-  }
-
-  static std::int64_t Windows(std::int64_t extent, const NetworkLayer& layer) {
-    const std::int64_t room = extent + 2 * layer.padding - layer.dilation * (layer.kernel - 1) - 1;
-    if (!layer.ceil) return room < 0 ? 0 : room / layer.stride + 1;
-    if (room < 0 && -room >= layer.stride) return 0;
-    std::int64_t out = (room + layer.stride - 1) / layer.stride + 1;
-    if ((out - 1) * layer.stride >= extent + layer.padding) --out;
-    return out;
   }
 
   LayerShape Place(std::size_t i) {
@@ -387,7 +387,8 @@ class ShapePlanner {
     if (layer.kind == max_pool && 2 * layer.padding > layer.kernel)
       Say(i, "padding = " + std::to_string(layer.padding) +
                  " is more than half of kernel = " + std::to_string(layer.kernel));
-    return {layer.kind == conv ? layer.out : in[0], Windows(in[1], layer), Windows(in[2], layer)};
+    const WindowForm form{layer.kernel, layer.stride, layer.padding, layer.dilation, layer.ceil};
+    return {layer.kind == conv ? layer.out : in[0], CountWindows(in[1], form), CountWindows(in[2], form)};
   }
 
   LayerShape PlacePadded(std::size_t i) {

@@ -88,6 +88,14 @@ struct LayerKindTraits {
 // Whether the name can be that of a layer: letters, digits, '_', '-' and single '.' between them.
 [[nodiscard]] bool IsLayerName(std::string_view name);
 
+// The windows of a convolution or a pool along one side, in pixels.
+struct WindowForm {
+  std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+  bool ceil = false;  // the last window only starts inside the image or its left padding
+};
+// Returns how many windows fit into `extent` pixels; 0 where none does.
+[[nodiscard]] std::int64_t CountWindows(std::int64_t extent, const WindowForm& form);
+
 struct PictureShape {
   std::int64_t channels = 0, height = 0, width = 0;
 };

@@ -205,9 +205,8 @@ std::optional<SweepOverride> ParseOverride(const std::string& argument, SourceTe
     return std::nullopt;
   }
   // Blanks in place of what stands before the key, so that places are those of the argument.
-  const std::size_t before = argument.find_first_not_of(change.removes ? "~" : "+");
-  const std::string key = std::string(before == std::string::npos ? 0 : before, ' ') +
-                          (before == std::string::npos ? "" : argument.substr(before, equals - before));
+  const std::size_t before = std::min(argument.find_first_not_of(change.removes ? "~" : "+"), argument.size());
+  const std::string key = std::string(before, ' ') + argument.substr(before, equals - before);
   const std::string value = change.removes ? "{}" : argument.substr(equals + 1);
   const std::string set = key + "=";
   const bool one = before <= 2 && ParseValue(set, value, source, sources, change.tree);

@@ -69,6 +69,30 @@ def table_text(root, retort, sweep, table):
     return "\n".join(make_table(json.loads(call(retort, "table", config, table, "--from", archive, "--json")))) + "\n"
 
 
+def check_page(options, page, shown, problems):
+    """Adds the sweeps whose rows the page shows to `shown`, and what is wrong to `problems`; with --write mends its tables."""
+    path = os.path.join(options.root, page)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    mended = text
+    for block in BLOCK.finditer(text):
+        sweep, table, printed = block.groups()
+        shown.add(sweep)
+        try:
+            made = table_text(options.root, options.retort, sweep, table)
+        except ValueError as error:
+            problems.append(f"{page}: rows of {sweep}: {error}")
+            continue
+        if printed == made:
+            continue
+        if not options.write:
+            problems.append(f"{page}: the table of {sweep} is not what its rows give:\n{made}")
+        mended = mended.replace(block[0], f"<!-- rows: {sweep} {table} -->\n{made}<!-- end of rows -->\n")
+    if options.write and mended != text:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(mended)
+
+
 def list_archives(root):
     folder = os.path.join(root, "experiments/results")
     for parent, _, files in os.walk(folder):
@@ -94,26 +118,7 @@ def main():
     options = parser.parse_args()
     problems, shown = [], set()
     for page in options.pages:
-        path = os.path.join(options.root, page)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-
-        def fresh(match, page=page):
-            sweep, table, printed = match.groups()
-            shown.add(sweep)
-            try:
-                made = table_text(options.root, options.retort, sweep, table)
-            except ValueError as error:
-                problems.append(f"{page}: rows of {sweep}: {error}")
-                return match[0]
-            if printed != made and not options.write:
-                problems.append(f"{page}: the table of {sweep} is not what its rows give:\n{made}")
-            return f"<!-- rows: {sweep} {table} -->\n{made}<!-- end of rows -->\n"
-
-        mended = BLOCK.sub(fresh, text)
-        if options.write and mended != text:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(mended)
+        check_page(options, page, shown, problems)
     for sweep in list_archives(options.root):
         if sweep not in shown:
             problems.append(f"experiments/results/{sweep}.rows is on no page")

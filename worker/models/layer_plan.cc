@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "experiments/methods/network_layers.h"
 #include "worker/models/features/scattering.h"
 
 namespace retort::worker {
@@ -175,14 +176,8 @@ class Planner {
     }
   }
 
-  // With ceil_mode the last window starts inside the image or its left padding.
   static std::int64_t Pooled(std::int64_t extent, const Layer& layer) {
-    const std::int64_t room = extent + 2 * layer.padding - layer.dilation * (layer.kernel - 1) - 1;
-    if (!layer.ceil) return room < 0 ? 0 : room / layer.stride + 1;
-    if (room < 0 && -room >= layer.stride) return 0;
-    std::int64_t out = (room + layer.stride - 1) / layer.stride + 1;
-    if ((out - 1) * layer.stride >= extent + layer.padding) --out;
-    return out;
+    return CountWindows(extent, {layer.kernel, layer.stride, layer.padding, layer.dilation, layer.ceil});
   }
 
   void PlaceConv(const Layer& layer, const Shape& in, LayerNode& node) {
