@@ -1,14 +1,9 @@
 #include "orchestrator/journal/folder_lock.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -38,18 +33,6 @@ bool IsHeld(const std::string& path) {
   return false;
 }
 
-// Whether a process holds the file; nothing for one that may not be opened. Nothing is written, and others who ask at
-// the same time are not taken for a holder.
-std::optional<bool> IsLocked(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  int failed = 0;
-  while ((failed = ::flock(file, LOCK_SH | LOCK_NB) == 0 ? 0 : errno) == EINTR) {
-  }
-  ::close(file);
-  return failed == 0 || failed == EWOULDBLOCK ? std::optional(failed != 0) : std::nullopt;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env, const std::string& results) {
@@ -65,10 +48,8 @@ bool IsFolderLocked(storage::Env& env, const std::string& results) {
   const std::string path = LockPath(results);
   const Result<bool> there = storage::PathExists(env, path);
   if (!there.ok() || !*there) return false;
-  if (const std::optional<bool> locked = IsLocked(path)) return *locked;
-  // A file that this process may not read, or one of an Env that is no disk.
-  const Result<std::unique_ptr<storage::FileLock>> lock = env.Lock(path);
-  return !lock.ok() && (lock.status().message().find("is locked by") != std::string::npos || IsHeld(path));
+  const Result<bool> locked = env.IsLocked(path);
+  return locked.ok() ? *locked : IsHeld(path);
 }
 
 }  // namespace retort::orchestrator

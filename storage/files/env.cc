@@ -225,6 +225,7 @@ class PosixFileSystem final : public Env {
   Result<std::uint64_t> FreeBytes(const std::string& directory) override;
   bool Exists(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
+  Result<bool> IsLocked(const std::string& path) override;
 };
 
 // A new file's name is made durable at once: its records must not vanish with their folder entry.
@@ -390,6 +391,18 @@ Result<std::unique_ptr<FileLock>> PosixFileSystem::Lock(const std::string& path)
   // Who holds it is a courtesy: the lock is valid on a full disk as well.
   if (::ftruncate(file.get(), 0) == 0) (void)WriteAll(file.get(), holder, path).ok();
   return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(file)));
+}
+
+// Nothing is written, and others who ask at the same time are not taken for a holder.
+Result<bool> PosixFileSystem::IsLocked(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return FileError(errno, "open", path);
+  while (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) return true;
+    return FileError(errno, "lock", path);
+  }
+  return false;
 }
 
 }  // namespace

@@ -80,6 +80,8 @@ class Env {
   [[nodiscard]] virtual bool Exists(const std::string& path) = 0;
   // Takes an advisory lock on the whole file without waiting. Error: environment, naming the holder where it is known.
   [[nodiscard]] virtual Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
+  // Whether somebody holds that lock. Error: environment, where this process may not ask.
+  [[nodiscard]] virtual Result<bool> IsLocked(const std::string& path) = 0;
 };
 
 // The real file system. One shared instance without state.

@@ -40,6 +40,7 @@ class KillingEnv final : public storage::Env {
   Result<std::vector<std::string>> List(const std::string& directory) override { return real_.List(directory); }
   bool Exists(const std::string& path) override { return real_.Exists(path); }
   Result<std::unique_ptr<storage::FileLock>> Lock(const std::string& path) override { return real_.Lock(path); }
+  Result<bool> IsLocked(const std::string& path) override { return real_.IsLocked(path); }
 
  private:
   class Log final : public storage::AppendFile {

@@ -43,6 +43,7 @@ class FailingReadsEnv final : public storage::Env {
   Status Remove(const std::string& path) override { return real_.Remove(path); }
   Status CreateDirectories(const std::string& path) override { return real_.CreateDirectories(path); }
   Result<std::unique_ptr<storage::FileLock>> Lock(const std::string& path) override { return real_.Lock(path); }
+  Result<bool> IsLocked(const std::string& path) override { return real_.IsLocked(path); }
 
  private:
   [[nodiscard]] bool Fails(const std::string& path) const { return path.ends_with(ending_); }

@@ -244,4 +244,10 @@ Result<std::unique_ptr<storage::FileLock>> FaultInjectionEnv::Lock(const std::st
   return std::unique_ptr<storage::FileLock>(std::make_unique<HeldLock>(locked_, path));
 }
 
+Result<bool> FaultInjectionEnv::IsLocked(const std::string& path) {
+  const std::lock_guard lock(*mutex_);
+  if (stopped_) return Stopped();
+  return locked_->contains(path);
+}
+
 }  // namespace retort::testing

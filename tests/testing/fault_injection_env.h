@@ -70,6 +70,7 @@ class FaultInjectionEnv final : public storage::Env {
   Result<std::uint64_t> FreeBytes(const std::string&) override { return free_bytes_; }
   bool Exists(const std::string& path) override;
   Result<std::unique_ptr<storage::FileLock>> Lock(const std::string& path) override;
+  Result<bool> IsLocked(const std::string& path) override;
 
  private:
   struct File {

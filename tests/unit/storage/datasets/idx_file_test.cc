@@ -39,6 +39,7 @@ class MemoryEnv : public Env {
   Status CreateDirectories(const std::string&) override { return Refused("read only"); }
   Result<std::vector<std::string>> List(const std::string&) override { return Refused("read only"); }
   Result<std::unique_ptr<FileLock>> Lock(const std::string&) override { return Refused("read only"); }
+  Result<bool> IsLocked(const std::string&) override { return false; }
 };
 
 std::string Word(std::uint32_t value) {
