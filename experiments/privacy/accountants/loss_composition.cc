@@ -205,19 +205,22 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
   const auto wrapped = [&](std::int64_t index) {
     return static_cast<std::size_t>(((index % points) + points) % points);
   };
-  // Everything relative to the tilt's weight at the top of the window, so that weights grow downwards.
+  // Everything relative to the tilt's weight at `index`: over the whole window weights span more than a Real holds.
+  // What overflows there is larger than all masses together, and what underflows is less than any.
   const Real tilt = window.tilt;
   const Real step = spacing;
-  const Real scale = static_cast<Real>(curve.log_scale) - tilt * step * static_cast<Real>(top);
-  const Real target = static_cast<Real>(curve.delta) * std::exp(-scale);
-  const Real growth = std::exp(tilt * step);
+  const Real shrink = std::exp(-tilt * step);
   const Real decay = std::exp(-step);
-  const Real beyond = curve.beyond;
-  Real weight = 1;      // e^(-tilt (S - top)) at S = index
+  const Real log_delta = std::log(static_cast<Real>(curve.delta)) - static_cast<Real>(curve.log_scale);
+  const auto target_at = [&](std::int64_t index) {
+    return std::exp(log_delta + tilt * step * static_cast<Real>(index));
+  };
+  Real target = target_at(top);
+  Real beyond = curve.beyond;
   Real mass = 0;        // sum of weighted masses of S > index
   Real discounted = 0;  // the same times e^(index - S)
   for (std::int64_t index = top;; --index) {
-    const Real missing = static_cast<Real>(curve.missing) * weight + beyond;
+    const Real missing = static_cast<Real>(curve.missing) + beyond;
     if (!(mass - discounted + missing <= target)) {  // also of what is no number
       if (index == top) return kInfinity;
       if (!(discounted > 0)) return static_cast<double>(static_cast<Real>(index + 1) * step);
@@ -227,10 +230,11 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
       return static_cast<double>((static_cast<Real>(index) * step) + std::clamp(inside, Real{0}, step));
     }
     if (index == window.first) return before;
-    const Real here = weight * static_cast<Real>(std::max(curve.masses[wrapped(index)], 0.0));
-    mass += here;
-    discounted = decay * (discounted + here);
-    weight *= growth;
+    const Real here = std::max(curve.masses[wrapped(index)], 0.0);
+    mass = shrink * (mass + here);
+    discounted = shrink * decay * (discounted + here);
+    beyond *= shrink;
+    target = std::isfinite(target) ? shrink * target : target_at(index - 1);
   }
 }
 

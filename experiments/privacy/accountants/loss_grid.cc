@@ -44,9 +44,10 @@ class Mechanism {
     if (q_ == 1) return 1;
     return x > 30 ? 1 - (1 - q_) * std::exp(-x) : Excess(x) * std::exp(-x);
   }
-  [[nodiscard]] double Noise(double t) const {  // density of N(0, z^2)
+  // Density of N(0, z^2) per deviation: z times that per unit, which a large z would leave nothing of.
+  [[nodiscard]] double Noise(double t) const {
     constexpr double kRoot = 0.3989422804014326779399460599343819;
-    return kRoot / z_ * std::exp(-t * t * precision_ / 2);
+    return kRoot * std::exp(-(t / z_) * (t / z_) / 2);
   }
   [[nodiscard]] double q() const { return q_; }
   [[nodiscard]] double z() const { return z_; }
@@ -71,7 +72,7 @@ struct Span {
 };
 
 // Each direction's integrals are weighted by that direction's P, so that neither underflows before its own
-// mass.
+// mass. `weight` is in deviations.
 void AddOutcome(const Mechanism& m, double t, double weight, const Span& span, BothWays& sum) {
   const bool everything = std::isinf(span.start);
   const double noise = weight * m.Noise(t);
@@ -93,7 +94,7 @@ void Integrate(const Mechanism& m, const Span& span, BothWays& sum) {
   // How fast the integrands change, per unit of outcome.
   const double reach = std::max({std::abs(span.from), std::abs(span.to), std::abs(span.to - 1)});
   const double rate = (reach + 1) * m.precision() + 1 / m.z();
-  OverPanels(span.from, span.to, rate, [&](double t, double weight) { AddOutcome(m, t, weight, span, sum); });
+  OverPanels(span.from, span.to, rate, [&](double t, double weight) { AddOutcome(m, t, weight / m.z(), span, sum); });
 }
 
 // Edges from 0 outwards to `limit` > 0: h apart, then a `share`-th of the loss.
@@ -130,9 +131,15 @@ std::vector<BothWays> MakeIntervals(const Mechanism& m, double spacing) {
   return intervals;
 }
 
+// What the least doubles leave of an interval is off by less. Exponents weigh the rarest losses most, so that nothing
+// of an interval's mass may be lost.
+constexpr double kLeastMass = 1e-300;
+
 void AddMore(const std::vector<LossInterval>& intervals, double spacing, DirectionGrid& grid) {
   grid.more.reserve(2 * intervals.size());
+  grid.infinite += 2 * kLeastMass * static_cast<double>(intervals.size());
   for (const LossInterval& interval : intervals) {
+    if (interval.p < kLeastMass) continue;
     const double width = static_cast<double>(interval.high - interval.low) * spacing;
     // The smaller share keeps its digits; the other is the rest, so that no mass is lost.
     double to_high = interval.rise / -std::expm1(-width);
@@ -218,9 +225,9 @@ LossGrid MakeGrid(const SubsampledStep& step, double spacing) {
     if (mass > 0) direction.more.push_back({index, mass});
   };
   give(grid.remove, removal.front().high, (1 - q) * mechanism.Below(0) + q * mechanism.Below(1));
-  grid.remove.infinite = (1 - q) * mechanism.Above(0) + q * mechanism.Above(1);
+  grid.remove.infinite += (1 - q) * mechanism.Above(0) + q * mechanism.Above(1);
   give(grid.add, addition.front().high, mechanism.Above(0));
-  grid.add.infinite = mechanism.Below(0);
+  grid.add.infinite += mechanism.Below(0);
   return grid;
 }
 
@@ -232,11 +239,12 @@ LossSample MakeSample(const SubsampledStep& step) {
   const auto count = static_cast<std::size_t>(std::ceil((mechanism.last() - from) / width));
   // Small noise needs no finer points: an estimate is all that is asked for.
   const double stride = (mechanism.last() - from) / static_cast<double>(std::min<std::size_t>(count, 4000));
+  const double deviations = stride / mechanism.z();
   for (double t = from + stride / 2; t < mechanism.last(); t += stride) {
-    const double noise = mechanism.Noise(t) * stride;
+    const double noise = mechanism.Noise(t) * deviations;
     sample.loss.push_back(mechanism.Loss(t));
     sample.add.push_back(noise);
-    sample.remove.push_back((1 - step.q) * noise + step.q * mechanism.Noise(t - 1) * stride);
+    sample.remove.push_back((1 - step.q) * noise + step.q * mechanism.Noise(t - 1) * deviations);
   }
   return sample;
 }

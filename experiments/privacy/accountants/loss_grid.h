@@ -46,7 +46,8 @@ struct LossInterval {
 // `share`-th of the loss.
 [[nodiscard]] std::vector<std::int64_t> LossEdges(double least, double most, double spacing, std::int64_t share);
 
-// Both distributions of these intervals, which ascend and leave no gap. `infinite` is left at 0.
+// Both distributions of these intervals, which ascend and leave no gap. `infinite` holds what is too rare for a
+// double, below 1e-293; the caller adds what is beyond them.
 [[nodiscard]] DirectionGrid MakeDirectionGrid(const std::vector<LossInterval>& intervals, double spacing);
 
 struct LossGrid {

@@ -51,9 +51,7 @@ DirectionGrid GridOfPoints(const std::vector<Point>& points, double most, double
     while (at + 1 < intervals.size() && point.loss > static_cast<double>(intervals[at].high) * spacing) ++at;
     AddPoint(point, spacing, intervals[at]);
   }
-  DirectionGrid grid = MakeDirectionGrid(intervals, spacing);
-  grid.infinite = 1e-300;  // more than all points that are too rare to be there
-  return grid;
+  return MakeDirectionGrid(intervals, spacing);
 }
 
 // Losses of Laplace noise: r with probability 1/2, -r with e^-r/2, and between them the density e^{(l-r)/2}/4.

@@ -32,7 +32,7 @@ class Replaced {
     if (x / 2 + log_odds > 600) return x + log_odds + std::log1p(-std::exp(-x));
     return x / 2 + std::asinh(std::exp(log_odds) * std::sinh(x / 2));
   }
-  // n a e^s.
+  // n a e^s, and n, per deviation: z times those per unit, which a large z would leave nothing of.
   [[nodiscard]] double Moved(double t, double s) const { return Density(t * t + 1, s); }
   [[nodiscard]] double Stayed(double t) const { return Density(t * t, 0); }
   // P beyond last(), and P below -last(), which is Q beyond last().
@@ -43,6 +43,7 @@ class Replaced {
   // How fast everything above changes, per unit of outcome.
   [[nodiscard]] double Rate() const { return (last_ + 1) * precision_ + 1 / z_; }
   [[nodiscard]] double q() const { return q_; }
+  [[nodiscard]] double z() const { return z_; }
   [[nodiscard]] double precision() const { return precision_; }
   [[nodiscard]] double last() const { return last_; }
 
@@ -54,7 +55,7 @@ class Replaced {
   }
   [[nodiscard]] double Density(double squares, double s) const {
     constexpr double kRoot = 0.3989422804014326779399460599343819;
-    return kRoot / z_ * std::exp(s - squares * precision_ / 2);
+    return kRoot * std::exp(s - squares * precision_ / 2);
   }
   double q_, z_, precision_, last_ = 0;
 };
@@ -72,7 +73,8 @@ MirroredPair MakePair(const Replaced& m, double low, double high) {
   const double to = std::clamp(end / m.precision(), from, m.last());
   MirroredPair pair;
   const double q = m.q();
-  OverPanels(from, to, m.Rate(), [&](double t, double weight) {
+  OverPanels(from, to, m.Rate(), [&](double t, double width) {
+    const double weight = width / m.z();
     const double s = t * m.precision();
     const double grown = -q * std::expm1(start - s) * weight, left = -q * std::expm1(s - end) * weight;
     const double stayed = (1 - q) * m.Stayed(t) * weight;
@@ -107,7 +109,7 @@ DirectionGrid MakeReplacedGrid(const Replaced& m, double spacing) {
   // Beyond the last outcome an infinite loss; beyond its mirror image no more than the nearest interval's
   // upper end.
   if (const double below_all = m.Beyond(-1); below_all > 0) grid.more.push_back({intervals.front().high, below_all});
-  grid.infinite = m.Beyond(1);
+  grid.infinite += m.Beyond(1);
   return grid;
 }
 
@@ -123,7 +125,7 @@ ReleaseLoss ReplacedLoss(const SubsampledStep& step) {
     const double mass = (1 - step.q) * m.Stayed(t) + step.q * m.Moved(t, t * m.precision());
     if (!(mass > 0)) continue;
     release.loss.push_back(m.Loss(t));
-    release.mass.push_back(mass * stride);
+    release.mass.push_back(mass * stride / m.z());
   }
   release.grid = [m](double spacing) { return MakeReplacedGrid(m, spacing); };
   return release;

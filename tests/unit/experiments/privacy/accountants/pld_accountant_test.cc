@@ -68,6 +68,27 @@ TEST(Pld, BracketHoldsTheExactGaussianWithoutSubsampling) {
   }
 }
 
+// As low as doubles reach, where one step's rarest loss binds or the sum of many.
+TEST(Pld, ARarerFailureNeverCostsLess) {
+  struct Release {
+    double q, z;
+    std::int64_t steps;
+  };
+  for (const Release& c : {Release{2.9679803970828806e-06, 1.9044213601937607, 11716894}, Release{1e-3, 0.5, 3},
+                           Release{1, 7, 40}, Release{1e-9, 300, 1000}}) {
+    double added = 0, replaced = 0;
+    for (const double delta : {1e-60, 1e-280, 1e-287, 1e-290, 1e-294, 1e-300, 5e-324}) {
+      const double add = SubsampledGaussianPld(c.q, c.z, c.steps, delta, kInfinity).upper;
+      const double replace = SubsampledGaussianPldReplaced(c.q, c.z, c.steps, delta, kInfinity).upper;
+      EXPECT_GE(add, added * (1 - 1e-2)) << c.q << " " << delta;
+      EXPECT_GE(replace, replaced * (1 - 1e-2)) << c.q << " " << delta;
+      EXPECT_LE(SubsampledDeltaRemove(c.q, c.z, add), delta * (1 + 1e-6)) << c.q << " " << delta;  // of one step
+      added = add;
+      replaced = replace;
+    }
+  }
+}
+
 TEST(Pld, BracketHoldsTheExactGaussianAtScatteredParameters) {
   std::mt19937 draw(11);
   const auto between = [&draw](double low, double high) {
