@@ -131,7 +131,7 @@ ReleaseLoss ReplacedLoss(const SubsampledStep& step) {
   return release;
 }
 
-double ReplacedDeltaAtZero(double q, double z) { return q * std::erf(1 / (z * std::numbers::sqrt2)); }
+double ReplacedDeltaAtZero(double q, double z) { return q * std::erf(1 / z / std::numbers::sqrt2); }
 
 namespace {
 

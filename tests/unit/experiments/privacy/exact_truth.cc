@@ -72,8 +72,9 @@ Exact ReplacedDeltaFloor(double q, double z, const Exact& epsilon) {
   const Exact rate = q, noise = z;
   Exact best = 0;
   // P = (1-q) N(0) + q N(1), Q = (1-q) N(0) + q N(-1), and the event that the outcome is above t.
-  const double spread = std::max(1.0, z);
-  for (double t = -2 * spread; t <= 40 * spread; t += spread / 2) {
+  const Exact spread = std::max(1.0, z);
+  for (int half = -4; half <= 80; ++half) {
+    const Exact t = half * spread / 2;
     const Exact none = Beyond(t / noise), up = Beyond((t - 1) / noise), down = Beyond((t + 1) / noise);
     const Exact delta = (1 - rate) * none + rate * up - exp(epsilon) * ((1 - rate) * none + rate * down);
     best = std::max(best, delta);
