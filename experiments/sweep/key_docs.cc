@@ -499,14 +499,21 @@ Json ConditionSchema() {
   return Closed(std::move(properties));
 }
 
-// Values of the key `name`, in an array of several; or a range, where `value` is its schema and has numbers.
-Json DimensionSchema(const std::string& name, const Json& value) {
+// Values of the key `name`, in an array of several.
+Json ListSchema(const std::string& name) {
   const Json one{{"$ref", "#/definitions/trial/properties/" + name}};
-  const Json list{{"type", "array"}, {"items", one}, {"minItems", 2}, {"uniqueItems", true}};
+  return {{"type", "array"}, {"items", one}, {"minItems", 2}, {"uniqueItems", true}};
+}
+
+// Whether the schema of a key has numbers.
+bool HasNumbers(const Json& value) {
   const std::string text = value.dump();
-  const bool number = text.find("\"number\"") != std::string::npos || text.find("\"integer\"") != std::string::npos;
-  if (!number) return list;
-  return {{"anyOf", Json::array({list, {{"$ref", "#/definitions/range"}}})}};
+  return text.find("\"number\"") != std::string::npos || text.find("\"integer\"") != std::string::npos;
+}
+
+Json DimensionSchema(const std::string& name, const Json& value) {
+  if (!HasNumbers(value)) return ListSchema(name);
+  return {{"anyOf", Json::array({ListSchema(name), {{"$ref", "#/definitions/range"}}})}};
 }
 
 Json RangeSchema() {
@@ -525,6 +532,11 @@ Json SearchSchema(const Json& trial) {
   for (const auto& [name, value] : trial.at("properties").items())
     if (name != "stop") space[name] = DimensionSchema(name, value);
   properties["space"] = Closed(std::move(space));
+  Json rungs = Json::object();
+  for (const auto& [name, value] : trial.at("properties").items())
+    if (name != "stop" && HasNumbers(value)) rungs[name] = ListSchema(name);
+  properties["rungs"] = Closed(std::move(rungs));
+  properties["rungs"]["minProperties"] = properties["rungs"]["maxProperties"] = 1;
   return search;
 }
 

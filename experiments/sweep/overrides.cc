@@ -80,8 +80,11 @@ std::string FindAxis(const TomlNode& root, const std::string& key) {
     return "sweep.grid." + key;
   }
   const TomlEntry* search = sweep->value.Find("search");
-  const TomlEntry* space = search == nullptr ? nullptr : search->value.Find("space");
-  if (space != nullptr && space->value.Find(key) != nullptr) return "sweep.search.space." + key;
+  for (const char* part : {"space", "rungs"}) {
+    const TomlEntry* searched = search == nullptr ? nullptr : search->value.Find(part);
+    if (searched != nullptr && searched->value.Find(key) != nullptr)
+      return std::string("sweep.search.") + part + "." + key;
+  }
   const TomlEntry* zip = sweep->value.Find("zip");
   if (zip == nullptr) return "";
   for (const TomlEntry& rows : zip->value.entries) {

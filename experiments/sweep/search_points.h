@@ -38,8 +38,9 @@ struct SearchHistory {
 [[nodiscard]] SearchOutcome CombineOutcomes(const SearchSpec& spec, const std::vector<TrialId>& trials,
                                             const SearchHistory& history);
 
-// Returns the points to be tried next, in order: all of them for random and latin-hypercube, and for tpe those of the
-// next round, once everything before has ended. Empty: nothing now. A function of spec, points and outcomes alone.
+// Returns the points to be tried next, in order: all of them for random and latin-hypercube; for tpe those of the next
+// round, and for successive-halving the best of the last rung on the next one, once everything before has ended. Empty:
+// nothing now. A function of spec, points and outcomes alone.
 [[nodiscard]] std::vector<SearchPoint> SuggestPoints(const SearchSpec& spec, const std::vector<SearchPoint>& points,
                                                      const std::vector<SearchOutcome>& outcomes);
 

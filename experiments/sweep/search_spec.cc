@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -160,16 +161,19 @@ void ReadMethod(const TomlNode& search, const std::string& path, ReadContext& co
     if (word == nullptr) spec.valid = false;
     if (word != nullptr) spec.method = static_cast<SearchMethod>(word - kSearchMethods.data());
   }
-  for (const char* name : {"batch", "startup"}) {
+  const auto read = [&](const char* name, SearchMethod of, std::int64_t& value) {
     const TomlEntry* entry = search.Find(name);
-    if (entry == nullptr) continue;
-    (entry->key == "batch" ? spec.batch : spec.startup) = entry->value.integer;
-    if (spec.IsAdaptive() || context.partial || !spec.valid) continue;
-    context.diagnostics.AddWarning(entry->where, path + "." + name,
-                                   path + "." + name + " counts with method = \"tpe\" alone: " +
-                                       std::string(kSearchMethods[static_cast<std::size_t>(spec.method)]) +
-                                       " reads no scores, and suggests everything at once");
-  }
+    if (entry == nullptr) return;
+    value = entry->value.integer;
+    if (spec.method == of || context.partial || !spec.valid) return;
+    const auto word = [](SearchMethod method) { return std::string(kSearchMethods[static_cast<std::size_t>(method)]); };
+    context.diagnostics.AddWarning(
+        entry->where, path + "." + name,
+        path + "." + name + " counts with method = \"" + word(of) + "\" alone, and the method is " + word(spec.method));
+  };
+  read("batch", SearchMethod::tpe, spec.batch);
+  read("startup", SearchMethod::tpe, spec.startup);
+  read("reduction", SearchMethod::successive_halving, spec.reduction);
 }
 
 void ReadSpace(const TomlNode& search, const std::string& path, ReadContext& context) {
@@ -187,9 +191,73 @@ void ReadSpace(const TomlNode& search, const std::string& path, ReadContext& con
                                path + ".space names no key: write space.lr = " + kExample);
 }
 
+// The key that grows, of `rungs`, and its values: the last dimension.
+class RungReader {
+ public:
+  RungReader(const TomlNode& search, const std::string& path, ReadContext& context)
+      : entry_(search.Find("rungs")), search_(search), path_(path + ".rungs"), context_(context) {}
+
+  void Read() {
+    SearchSpec& spec = *context_.document.search;
+    spec.valid = (spec.HasRungs() ? ReadRungs(spec) : entry_ == nullptr || RefuseOthers(spec)) && spec.valid;
+  }
+
+ private:
+  bool Refuse(Position where, const std::string& message, std::vector<std::string> choices = {}) {
+    context_.diagnostics.AddError(where, path_, path_ + message, std::move(choices));
+    return false;
+  }
+
+  bool RefuseOthers(const SearchSpec& spec) {
+    if (context_.partial || !spec.valid) return true;
+    return Refuse(entry_->where, " goes with method = \"successive-halving\" alone, and the method is " +
+                                     std::string(kSearchMethods[static_cast<std::size_t>(spec.method)]));
+  }
+
+  bool ReadRungs(SearchSpec& spec) {
+    if (entry_ == nullptr)
+      return context_.partial ||
+             Refuse(search_.where, std::string(" is missing: write the key that grows from rung to rung, ") + kRungs);
+    if (entry_->value.entries.size() != 1)
+      return Refuse(entry_->value.where, std::string(" names one key and its values, ") + kRungs);
+    const TomlEntry& key = entry_->value.entries.front();
+    const auto same = [&key](const SearchDimension& one) { return one.key->TrialName() == key.key; };
+    if (std::any_of(spec.space.begin(), spec.space.end(), same))
+      return Refuse(key.where, "." + key.key + " is searched in space too: keep it in one of them");
+    if (key.value.kind != TomlKind::array)
+      return Refuse(key.value.where, "." + key.key + " takes an array, " + kRungs + ", not " + key.value.Describe());
+    std::optional<SearchDimension> rungs = DimensionReader(key, path_ + "." + key.key, context_).Read();
+    if (!rungs || !CheckRungs(key, *rungs, spec)) return false;
+    spec.space.push_back(*std::move(rungs));
+    return true;
+  }
+
+  bool CheckRungs(const TomlEntry& key, const SearchDimension& rungs, const SearchSpec& spec) {
+    if (rungs.key->type != KeyType::number && rungs.key->type != KeyType::count)
+      return Refuse(key.where, "." + key.key + " is no number, which a rung's key has to be, " + kRungs);
+    if (!std::is_sorted(rungs.choices.begin(), rungs.choices.end()))
+      return Refuse(key.value.where, "." + key.key + " has to grow from rung to rung");
+    if (context_.partial) return true;
+    std::int64_t least = 1;
+    for (std::size_t rung = 1; rung < rungs.choices.size() && least <= spec.trials; ++rung) least *= spec.reduction;
+    if (spec.trials >= least) return true;
+    return Refuse(key.value.where, "." + key.key + " has " + std::to_string(rungs.choices.size()) +
+                                       " rungs, and of trials = " + std::to_string(spec.trials) +
+                                       " with reduction = " + std::to_string(spec.reduction) +
+                                       " none are left for the last: write more trials, or fewer rungs");
+  }
+
+  static constexpr const char* kRungs = "as in rungs.steps = [50, 150, 450]";
+  const TomlEntry* entry_;
+  const TomlNode& search_;
+  std::string path_;
+  ReadContext& context_;
+};
+
 void CheckTrials(const TomlNode& search, const std::string& path, ReadContext& context) {
   SearchSpec& spec = *context.document.search;
-  const double settings = CountPoints(spec);
+  const double rungs = spec.HasRungs() && spec.valid ? static_cast<double>(spec.space.back().choices.size()) : 1;
+  const double settings = CountPoints(spec) / rungs;
   if (!spec.valid || context.partial || static_cast<double>(spec.trials) <= settings) return;
   spec.valid = false;
   const std::string count = ShortNumber(settings);
@@ -201,6 +269,18 @@ void CheckTrials(const TomlNode& search, const std::string& path, ReadContext& c
 }
 
 }  // namespace
+
+std::vector<std::int64_t> ListRungSizes(std::int64_t trials, std::int64_t reduction, std::size_t rungs) {
+  std::vector<std::int64_t> sizes = {trials};
+  while (sizes.size() < rungs) sizes.push_back(std::max<std::int64_t>(1, sizes.back() / reduction));
+  return sizes;
+}
+
+std::int64_t CountSuggestions(const SearchSpec& spec) {
+  if (!spec.HasRungs() || spec.space.empty()) return spec.trials;
+  const std::vector<std::int64_t> sizes = ListRungSizes(spec.trials, spec.reduction, spec.space.back().choices.size());
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+}
 
 void ReadSearch(const TomlNode& search, ReadContext& context) {
   const std::string path = context.prefix + "sweep.search";
@@ -220,6 +300,7 @@ void ReadSearch(const TomlNode& search, ReadContext& context) {
   }
   ReadMethod(search, path, context);
   ReadSpace(search, path, context);
+  RungReader(search, path, context).Read();
   CheckTrials(search, path, context);
 }
 
@@ -248,7 +329,8 @@ void CheckBesideSearch(ReadContext& context) {
 
 std::string IdentifySearch(const TomlNode& search) {
   TomlNode same = search;
-  std::erase_if(same.entries, [](const TomlEntry& entry) { return entry.key == "trials"; });
+  if (search.Find("rungs") == nullptr)
+    std::erase_if(same.entries, [](const TomlEntry& entry) { return entry.key == "trials"; });
   return FormatTomlValue(same);
 }
 
@@ -274,9 +356,14 @@ std::string IdentifySearchIn(const std::string& sweep_toml) {
 }
 
 SearchTerms MakeSearchTerms(const SearchSpec& spec) {
-  SearchTerms terms{
-      std::string(kSearchMethods[static_cast<std::size_t>(spec.method)]), spec.score, spec.maximize, spec.trials, {}};
+  SearchTerms terms{std::string(kSearchMethods[static_cast<std::size_t>(spec.method)]),
+                    spec.score,
+                    spec.maximize,
+                    CountSuggestions(spec),
+                    {},
+                    ""};
   for (const SearchDimension& dimension : spec.space) terms.keys.emplace_back(dimension.key->TrialName());
+  if (spec.HasRungs() && !terms.keys.empty()) terms.rung_key = terms.keys.back();
   return terms;
 }
 
@@ -290,6 +377,15 @@ std::optional<SearchTerms> ReadSearchTerms(const std::string& sweep_toml) {
   if (const TomlEntry* trials = search->Find("trials")) terms.trials = trials->value.integer;
   if (const TomlEntry* space = search->Find("space"))
     for (const TomlEntry& entry : space->value.entries) terms.keys.push_back(entry.key);
+  const TomlEntry* rungs = search->Find("rungs");
+  if (rungs == nullptr || rungs->value.entries.size() != 1) return terms;
+  terms.rung_key = rungs->value.entries.front().key;
+  terms.keys.push_back(terms.rung_key);
+  const TomlEntry* reduction = search->Find("reduction");
+  const std::vector<std::int64_t> sizes =
+      ListRungSizes(terms.trials, reduction == nullptr ? SearchSpec().reduction : reduction->value.integer,
+                    rungs->value.entries.front().value.items.size());
+  terms.trials = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
   return terms;
 }
 

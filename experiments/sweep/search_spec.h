@@ -19,8 +19,9 @@ namespace retort {
 struct ReadContext;
 
 // In the order of SearchMethod.
-inline constexpr std::array<std::string_view, 3> kSearchMethods = {"random", "latin-hypercube", "tpe"};
-enum class SearchMethod : std::uint8_t { random, latin_hypercube, tpe };
+inline constexpr std::array<std::string_view, 4> kSearchMethods = {"random", "latin-hypercube", "tpe",
+                                                                   "successive-halving"};
+enum class SearchMethod : std::uint8_t { random, latin_hypercube, tpe, successive_halving };
 
 // A key of tables, as "method" is: the number of the suggestion that a trial belongs to. It is derived, and cannot be
 // set.
@@ -40,27 +41,36 @@ struct SearchDimension {
 
 struct SearchSpec {
   SearchMethod method = SearchMethod::tpe;
-  std::int64_t trials = 0;    // suggestions in all; each is run once a seed and row of the axes
-  std::int64_t startup = 10;  // tpe: suggestions at random before the first that reads scores
-  std::int64_t batch = 4;     // tpe: suggestions of one round, which read the scores of all rounds before
-  std::uint64_t seed = 0;     // of the suggestions
+  // Suggestions in all, those of the first rung for successive-halving; each is run once a seed and row of the axes.
+  std::int64_t trials = 0;
+  std::int64_t startup = 10;   // tpe: suggestions at random before the first that reads scores
+  std::int64_t batch = 4;      // tpe: suggestions of one round, which read the scores of all rounds before
+  std::int64_t reduction = 3;  // successive-halving: of so many suggestions of a rung one goes on to the next
+  std::uint64_t seed = 0;      // of the suggestions
   std::string score = std::string(kPublicScore);
   bool maximize = true;
-  std::vector<SearchDimension> space;
-  bool valid = true;     // false: something wrong was reported, and nothing is suggested
+  std::vector<SearchDimension> space;  // successive-halving: the last one's choices are the rungs, ascending
+  bool valid = true;                   // false: something wrong was reported, and nothing is suggested
   std::string identity;  // text that is equal where suggestions may go on from one another; see IdentifySearch
   Position where;
 
   // Whether suggestions follow from scores, so that a plan knows them round by round.
-  [[nodiscard]] bool IsAdaptive() const { return method == SearchMethod::tpe; }
+  [[nodiscard]] bool IsAdaptive() const { return method == SearchMethod::tpe || HasRungs(); }
+  [[nodiscard]] bool HasRungs() const { return method == SearchMethod::successive_halving; }
 };
+
+// How many suggestions each of `rungs` rungs has: `trials`, and then one of `reduction` of the rung before, but no
+// fewer than one.
+[[nodiscard]] std::vector<std::int64_t> ListRungSizes(std::int64_t trials, std::int64_t reduction, std::size_t rungs);
+// Of all rungs.
+[[nodiscard]] std::int64_t CountSuggestions(const SearchSpec& spec);
 
 // Reads [sweep.search] into the document of `context`.
 void ReadSearch(const TomlNode& search, ReadContext& context);
 // Reports what the rest of the sweep may not have beside a search: a selection, and axes of the same keys.
 void CheckBesideSearch(ReadContext& context);
 
-// Everything of the table that suggestions follow from: all but how many there are.
+// Everything of the table that suggestions follow from: all but how many there are, which rungs follow from too.
 [[nodiscard]] std::string IdentifySearch(const TomlNode& search);
 // The same of the text of a whole sweep; empty where it has no search or is no TOML.
 [[nodiscard]] std::string IdentifySearchIn(const std::string& sweep_toml);
@@ -69,8 +79,9 @@ void CheckBesideSearch(ReadContext& context);
 struct SearchTerms {
   std::string method, score;
   bool maximize = true;
-  std::int64_t trials = 0;
+  std::int64_t trials = 0;        // suggestions, of all rungs
   std::vector<std::string> keys;  // that are searched
+  std::string rung_key;           // the one that grows from rung to rung; empty without rungs
 };
 [[nodiscard]] SearchTerms MakeSearchTerms(const SearchSpec& spec);
 // Of the text of a sweep that was planned once; nothing where it has no search or is no TOML.

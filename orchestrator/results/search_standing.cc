@@ -19,7 +19,16 @@ struct Suggestion {
   bool ended = true;
   double sum = 0;
   std::size_t measured = 0;
+
+  [[nodiscard]] double Mean() const { return sum / static_cast<double>(measured); }
 };
+
+// The rung that a suggestion stands on; nothing without rungs. Scores of different rungs are not compared.
+std::optional<KeyValue> FindRung(const Suggestion& suggestion, const SearchTerms& terms) {
+  const SpecKey* key = terms.rung_key.empty() ? nullptr : FindKey(terms.rung_key, kInTrial);
+  if (key == nullptr) return std::nullopt;
+  return key->get(suggestion.first->spec);
+}
 
 std::optional<double> FindScore(const TrialView& trial, const std::string& score) {
   if (trial.state != TrialState::succeeded || !HasRow(trial)) return std::nullopt;
@@ -33,7 +42,7 @@ std::optional<double> FindScore(const TrialView& trial, const std::string& score
 BestSuggestion Describe(std::size_t number, const Suggestion& suggestion, const SearchTerms& terms) {
   BestSuggestion best;
   best.number = number;
-  best.score = suggestion.sum / static_cast<double>(suggestion.measured);
+  best.score = suggestion.Mean();
   best.measured = suggestion.measured;
   best.name = FormatTrialName(suggestion.first->spec);
   best.trial = suggestion.first->spec.id;
@@ -59,15 +68,20 @@ SearchStanding Judge(const SearchTerms& terms, const ResultsView& view, F find_n
     ++suggestion.measured;
   }
   SearchStanding standing{terms, 0, 0, std::nullopt};
+  std::optional<KeyValue> rung;
   if (!suggestions.empty()) standing.suggested = suggestions.rbegin()->first + 1;
   for (const auto& [number, suggestion] : suggestions) {
     if (!suggestion.ended) continue;
     ++standing.ended;
     if (suggestion.measured == 0) continue;
-    const double score = suggestion.sum / static_cast<double>(suggestion.measured);
+    const std::optional<KeyValue> reached = FindRung(suggestion, terms);
+    const double score = suggestion.Mean();
     const bool better =
-        !standing.best || (terms.maximize ? score > standing.best->score : score < standing.best->score);
-    if (better) standing.best = Describe(number, suggestion, terms);
+        !standing.best || reached > rung ||
+        (reached == rung && (terms.maximize ? score > standing.best->score : score < standing.best->score));
+    if (!better) continue;
+    rung = reached;
+    standing.best = Describe(number, suggestion, terms);
   }
   return standing;
 }

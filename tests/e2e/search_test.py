@@ -96,6 +96,21 @@ class SearchTest(unittest.TestCase):
         self.assertEqual(len(table["cells"]), 10)
         self.assertIn("The search read public.accuracy", json.dumps(table["notes"]))
 
+    def test_the_best_of_a_rung_run_on_the_next(self):
+        self.write(method="successive-halving", trials=6, keys="reduction = 2\nrungs.batch = [16, 32, 64]")
+        self.retort("run", self.sweep, "--slots", "2")
+        trials = self.json("list")["trials"]
+        batches = [t["spec"]["batch"] for t in trials]
+        self.assertEqual(batches, [16] * 6 + [32] * 3 + [64])
+        scores = [t["metrics"]["public.accuracy"] for t in trials]
+        rates = [t["spec"]["lr"] for t in trials]
+        self.assertEqual(sorted(scores[:6], reverse=True)[:3], [scores[rates.index(rate)] for rate in rates[6:9]])
+        search = self.json("status")["search"]
+        self.assertEqual((search["suggested"], search["best"]["suggestion"], search["rungs"]), (10, 9, "batch"))
+        before = self.suggested()
+        self.retort("run", self.sweep)
+        self.assertEqual(self.suggested(), before)
+
     def test_running_again_changes_nothing(self):
         self.write()
         self.retort("run", self.sweep)

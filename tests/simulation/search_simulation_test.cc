@@ -19,9 +19,17 @@ namespace {
 using orchestrator::PlanSearch;
 
 constexpr int kPatience = 20'000;
-constexpr std::size_t kTrials = 11;
+struct Method {
+  const char* name;
+  const char* keys;
+  std::size_t trials, rounds, first;  // of the first round
+};
+constexpr Method kMethods[] = {
+    {"Tpe", "trials = 11\nstartup = 3\nbatch = 3\nspace.steps = { low = 3, high = 9 }\n", 11, 4, 3},
+    {"SuccessiveHalving", "method = \"successive-halving\"\ntrials = 7\nreduction = 2\nrungs.steps = [3, 5, 7]\n", 11,
+     3, 7},
+};
 
-// Three rounds after the first: of 3 (at random), 3, 3 and 2.
 const std::string kSweep =
     "retort = 1\n"
     "[data.digits]\n"
@@ -36,13 +44,9 @@ const std::string kSweep =
     "[sweep]\n"
     "name = \"searched\"\n"
     "[sweep.search]\n"
-    "trials = 11\n"
-    "startup = 3\n"
-    "batch = 3\n"
-    "space.lr = { low = 1e-3, high = 1, scale = \"log\" }\n"
-    "space.steps = { low = 3, high = 9 }\n";
+    "space.lr = { low = 1e-3, high = 1, scale = \"log\" }\n";
 
-Result<SweepPlan> PlanRound(const SearchHistory& history) {
+Result<SweepPlan> PlanRound(const Method& method, const SearchHistory& history) {
   PlanHooks hooks;
   hooks.inspect = [](DataSpec& data) {
     data.digest = std::string(64, 'd');
@@ -53,9 +57,13 @@ Result<SweepPlan> PlanRound(const SearchHistory& history) {
   };
   PlanOptions options;
   options.history = std::make_shared<const SearchHistory>(history);
-  PlanOutcome outcome = ParseSweep(kSweep, "searched.toml", options, hooks);
+  PlanOutcome outcome = ParseSweep(kSweep + method.keys, "searched.toml", options, hooks);
   if (!outcome.plan) return UsageError(Render(outcome.errors.front()));
   return *std::move(outcome.plan);
+}
+
+PlanSearch PlanRounds(const Method& method) {
+  return [&method](const SearchHistory& history) { return PlanRound(method, history); };
 }
 
 FaultRates SomeTrouble() {
@@ -76,24 +84,24 @@ struct Undisturbed {
   std::map<std::string, std::string> digests;
 };
 
-Undisturbed RunUndisturbed() {
+Undisturbed RunUndisturbed(const PlanSearch& plan) {
   SimulatedCluster cluster(1, 2, 1, {});
-  EXPECT_TRUE(cluster.StartSearch(PlanRound).ok());
+  EXPECT_TRUE(cluster.StartSearch(plan).ok());
   const Status ended = cluster.RunToEnd(kPatience);
   EXPECT_TRUE(ended.ok()) << ended.message();
   return {ListSuggestedTrials(cluster), cluster.Digests()};
 }
 
-void DieAndGoOn(int operation, Crash crash, const Undisturbed& expected) {
+void DieAndGoOn(const PlanSearch& plan, int operation, Crash crash, const Undisturbed& expected) {
   SCOPED_TRACE("died at disk operation " + std::to_string(operation));
   SimulatedCluster cluster(5, 2, 1, SomeTrouble());
   cluster.disk().StopAt(operation);
-  Status status = cluster.StartSearch(PlanRound);
+  Status status = cluster.StartSearch(plan);
   if (status.ok()) status = cluster.RunToEnd(kPatience);
   ASSERT_FALSE(status.ok());
   ASSERT_TRUE(cluster.disk().stopped());
   cluster.disk().Restart(crash);
-  status = cluster.StartSearch(PlanRound);
+  status = cluster.StartSearch(plan);
   ASSERT_TRUE(status.ok()) << status.message();
   status = cluster.RunToEnd(kPatience);
   ASSERT_TRUE(status.ok()) << status.message();
@@ -101,47 +109,57 @@ void DieAndGoOn(int operation, Crash crash, const Undisturbed& expected) {
   EXPECT_EQ(cluster.Digests(), expected.digests);
 }
 
-int CountOperations() {
+int CountOperations(const PlanSearch& plan) {
   SimulatedCluster cluster(5, 2, 1, SomeTrouble());
-  EXPECT_TRUE(cluster.StartSearch(PlanRound).ok());
+  EXPECT_TRUE(cluster.StartSearch(plan).ok());
   EXPECT_TRUE(cluster.RunToEnd(kPatience).ok());
   return cluster.disk().operations();
 }
 
-TEST(SearchSimulation, EveryRoundIsRunAndTheSweepEnds) {
-  const Undisturbed run = RunUndisturbed();
-  EXPECT_EQ(run.trials.size(), kTrials);
-  EXPECT_EQ(run.digests.size(), kTrials);
+class SearchSimulation : public ::testing::TestWithParam<Method> {};
+INSTANTIATE_TEST_SUITE_P(Each, SearchSimulation, ::testing::ValuesIn(kMethods),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(SearchSimulation, EveryRoundIsRunAndTheSweepEnds) {
+  const PlanSearch plan = PlanRounds(GetParam());
+  const Undisturbed run = RunUndisturbed(plan);
+  EXPECT_EQ(run.trials.size(), GetParam().trials);
+  EXPECT_EQ(run.digests.size(), GetParam().trials);
 }
 
-TEST(SearchSimulation, NumberOfAgentsChangesNoSuggestion) {
-  const Undisturbed expected = RunUndisturbed();
+TEST_P(SearchSimulation, NumberOfAgentsChangesNoSuggestion) {
+  const PlanSearch plan = PlanRounds(GetParam());
+  const Undisturbed expected = RunUndisturbed(plan);
   for (const int agents : {1, 3}) {
     SimulatedCluster cluster(7, agents, 2, SomeTrouble());
-    ASSERT_TRUE(cluster.StartSearch(PlanRound).ok());
+    ASSERT_TRUE(cluster.StartSearch(plan).ok());
     ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
     EXPECT_EQ(ListSuggestedTrials(cluster), expected.trials);
   }
 }
 
-TEST(SearchSimulation, AfterEveryDiskOperationItGoesOnTheSame) {
-  const Undisturbed expected = RunUndisturbed();
-  const int operations = CountOperations();
+TEST_P(SearchSimulation, AfterEveryDiskOperationItGoesOnTheSame) {
+  const PlanSearch plan = PlanRounds(GetParam());
+  const Undisturbed expected = RunUndisturbed(plan);
+  const int operations = CountOperations(plan);
   ASSERT_GT(operations, 50);
-  for (int operation = 1; operation < operations; ++operation) DieAndGoOn(operation, Crash::process_killed, expected);
+  for (int operation = 1; operation < operations; ++operation)
+    DieAndGoOn(plan, operation, Crash::process_killed, expected);
 }
 
-TEST(SearchSimulation, WithPowerLossToo) {
-  const Undisturbed expected = RunUndisturbed();
-  const int operations = CountOperations();
+TEST_P(SearchSimulation, WithPowerLossToo) {
+  const PlanSearch plan = PlanRounds(GetParam());
+  const Undisturbed expected = RunUndisturbed(plan);
+  const int operations = CountOperations(plan);
   for (int operation = 1; operation < operations; operation += 3)
-    DieAndGoOn(operation, Crash::power_lost_torn, expected);
+    DieAndGoOn(plan, operation, Crash::power_lost_torn, expected);
 }
 
 // Suggestions are in the journal before a trial of theirs is leased, in every prefix of it.
-TEST(SearchSimulation, JournalPlansARoundBeforeItLeases) {
+TEST_P(SearchSimulation, JournalPlansARoundBeforeItLeases) {
+  const PlanSearch plan = PlanRounds(GetParam());
   SimulatedCluster cluster(5, 2, 1, SomeTrouble());
-  ASSERT_TRUE(cluster.StartSearch(PlanRound).ok());
+  ASSERT_TRUE(cluster.StartSearch(plan).ok());
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
   const std::string path = orchestrator::JournalPath(SimulatedCluster::kResults);
   const Result<storage::LogContents> log = storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
@@ -157,25 +175,26 @@ TEST(SearchSimulation, JournalPlansARoundBeforeItLeases) {
     for (const std::size_t index : core.plan())
       EXPECT_TRUE(IsFinal(core.At(index).state) || core.At(index).attempts == 0);
   }
-  EXPECT_EQ(planned, kTrials);
-  EXPECT_EQ(rounds, 4U);
+  EXPECT_EQ(planned, GetParam().trials);
+  EXPECT_EQ(rounds, GetParam().rounds);
 }
 
-TEST(SearchSimulation, StopBetweenTwoRoundsIsNoEnd) {
+TEST_P(SearchSimulation, StopBetweenTwoRoundsIsNoEnd) {
+  const PlanSearch plan = PlanRounds(GetParam());
   SimulatedCluster cluster(5, 1, 1, {});
-  ASSERT_TRUE(cluster.StartSearch(PlanRound).ok());
+  ASSERT_TRUE(cluster.StartSearch(plan).ok());
   orchestrator::Outbox outbox;
-  while (cluster.core().plan().size() == 3) ASSERT_TRUE(cluster.Step().ok());
+  while (cluster.core().plan().size() == GetParam().first) ASSERT_TRUE(cluster.Step().ok());
   orchestrator::OnStopRequested(cluster.core(), "a signal", 0, cluster.now(), outbox);
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
   EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
 }
 
-TEST(SearchSimulation, PlanThatLosesATrialIsRefused) {
+TEST_P(SearchSimulation, PlanThatLosesATrialIsRefused) {
   SimulatedCluster cluster(5, 1, 1, {});
   bool first = true;
   const PlanSearch forgetful = [&first](const SearchHistory& history) -> Result<SweepPlan> {
-    RETORT_ASSIGN_OR_RETURN(SweepPlan plan, PlanRound(history));
+    RETORT_ASSIGN_OR_RETURN(SweepPlan plan, PlanRound(GetParam(), history));
     if (!std::exchange(first, false)) plan.trials.erase(plan.trials.begin());
     return plan;
   };

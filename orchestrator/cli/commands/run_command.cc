@@ -119,11 +119,14 @@ std::string DescribeSelecting(const SweepPlan& plan) {
 }
 
 std::string DescribeSearching(const SearchSpec& search) {
+  std::string how;
+  if (search.HasRungs())
+    how = fmt::format(", {} of them at random on the first of {} rungs, then the best one in {} of each", search.trials,
+                      search.space.back().choices.size(), search.reduction);
+  else if (search.IsAdaptive())
+    how = fmt::format(", {} of them at random, then {} a round", std::min(search.startup, search.trials), search.batch);
   return fmt::format("searching ({}) by {}: {} suggestions{}", MakeSearchTerms(search).method, search.score,
-                     search.trials,
-                     search.IsAdaptive() ? fmt::format(", {} of them at random, then {} a round",
-                                                       std::min(search.startup, search.trials), search.batch)
-                                         : "");
+                     CountSuggestions(search), how);
 }
 
 void SayNext(const Invocation& call, const std::string& results, int code) {

@@ -47,9 +47,12 @@ ordered_json SearchJson(const SearchStanding& standing) {
             {"values", ordered_json::object()}};
     for (const auto& [key, value] : standing.best->values) best["values"][key] = value;
   }
-  return {{"method", terms.method},  {"score", terms.score},    {"goal", terms.maximize ? "maximize" : "minimize"},
-          {"trials", terms.trials},  {"keys", terms.keys},      {"suggested", standing.suggested},
-          {"ended", standing.ended}, {"best", std::move(best)}, {"cost", DescribeSearchCost(terms.score)}};
+  ordered_json search = {
+      {"method", terms.method},  {"score", terms.score},    {"goal", terms.maximize ? "maximize" : "minimize"},
+      {"trials", terms.trials},  {"keys", terms.keys},      {"suggested", standing.suggested},
+      {"ended", standing.ended}, {"best", std::move(best)}, {"cost", DescribeSearchCost(terms.score)}};
+  if (!terms.rung_key.empty()) search["rungs"] = terms.rung_key;
+  return search;
 }
 
 ordered_json MetricJson(double value, const std::string& metric) {

@@ -229,9 +229,12 @@ std::string SearchText(const PlanReport& report, std::size_t width) {
     table.Add(line);
   }
   out += table.Render(2);
-  if (search.IsAdaptive() && static_cast<std::int64_t>(last ? *last + 1 : 0) < search.trials)
-    out += fmt::format("  and {} more, suggested from the scores of these, {} a round\n",
-                       search.trials - static_cast<std::int64_t>(last ? *last + 1 : 0), search.batch);
+  const std::int64_t more = CountSuggestions(search) - static_cast<std::int64_t>(last ? *last + 1 : 0);
+  if (search.IsAdaptive() && more > 0)
+    out += fmt::format("  and {} more, {}\n", more,
+                       search.HasRungs()
+                           ? fmt::format("the best one in {} of each rung, again on the next", search.reduction)
+                           : fmt::format("suggested from the scores of these, {} a round", search.batch));
   return out + "  " + Wrap(DescribeSearchCost(search.score), width - 2, 2) + "\n\n";
 }
 

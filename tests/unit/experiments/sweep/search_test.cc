@@ -115,6 +115,84 @@ TEST(SweepSearch, SeedsAndAxesRepeatEverySuggestion) {
   for (const auto& [suggestion, values] : rates) EXPECT_EQ(values.size(), 1U);
 }
 
+const std::string kRungs = "method = \"successive-halving\"\ntrials = 9\nrungs.steps = [10, 30, 90]\n";
+const std::string kRungSpace = "space.lr = { low = 1e-3, high = 1, scale = \"log\" }\n";
+
+TEST(SweepSearch, TheBestOfARungRunOnTheNext) {
+  const std::string text = Searching(kRungs, kRungSpace);
+  const SweepPlan first = GoodPlan(text);
+  ASSERT_EQ(first.trials.size(), 9U);
+  const SweepPlan all = SearchToTheEnd(text, first);
+  ASSERT_EQ(all.trials.size(), 13U);
+  std::multiset<double> left;  // distances from the best rate, by rung
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(all.trials[i].id, first.trials[i].id);
+    EXPECT_EQ(all.trials[i].steps, 10);
+    left.insert(std::abs(std::log10(all.trials[i].optimization.lr) + 1));
+  }
+  auto next = left.begin();
+  for (std::size_t i = 9; i < 12; ++i, ++next) {
+    EXPECT_EQ(all.trials[i].steps, 30);
+    EXPECT_EQ(std::abs(std::log10(all.trials[i].optimization.lr) + 1), *next);
+  }
+  EXPECT_EQ(all.trials[12].steps, 90);
+  EXPECT_EQ(all.trials[12].optimization.lr, all.trials[9].optimization.lr);
+}
+
+TEST(SweepSearch, RungWaitsUntilTheOneBeforeHasEnded) {
+  const std::string text = Searching(kRungs, kRungSpace);
+  const SweepPlan first = GoodPlan(text);
+  PlanOptions options;
+  options.history = Measure(first, 8);
+  EXPECT_EQ(GoodPlan(text, options).trials.size(), 9U);
+  auto half_failed = Measure(first);  // what failed stays behind
+  std::size_t number = 0;
+  for (auto& [id, outcome] : half_failed->outcomes)
+    if (number++ < 7) outcome.score.reset();
+  options.history = half_failed;
+  EXPECT_EQ(GoodPlan(text, options).trials.size(), 11U);
+  for (auto& [id, outcome] : half_failed->outcomes) outcome.score.reset();
+  EXPECT_EQ(GoodPlan(text, options).trials.size(), 9U);
+}
+
+TEST(SweepSearch, RungsAreAscendingValuesOfOneOtherKey) {
+  struct Bad {
+    std::string keys, says;
+  };
+  const std::string halving = "method = \"successive-halving\"\n";
+  for (const Bad& bad : {
+           Bad{halving + "trials = 9\n", "rungs is missing"},
+           Bad{halving + "trials = 9\nrungs.steps = [30, 10]\n", "has to grow from rung to rung"},
+           Bad{halving + "trials = 9\nrungs.lr = [0.1, 0.2]\n", "searched in space too"},
+           Bad{halving + "trials = 9\nrungs.student = [\"logistic\", \"tanh-cnn\"]\n", "is no number"},
+           Bad{halving + "trials = 9\nrungs.steps = { low = 1, high = 9 }\n", "takes an array"},
+           Bad{halving + "trials = 9\nrungs.steps = [10, 20]\nrungs.batch = [8, 16]\n", "one key and its values"},
+           Bad{halving + "trials = 9\nrungs.stepz = [10, 20]\n", "stepz"},
+           Bad{halving + "trials = 8\nrungs.steps = [10, 20, 30]\n", "none are left for the last"},
+           Bad{halving + "trials = 9\nreduction = 1\nrungs.steps = [10, 20]\n", "reduction"},
+           Bad{"method = \"random\"\ntrials = 9\nrungs.steps = [10, 20]\n", "goes with method"},
+       }) {
+    const std::string error = SearchError(Searching(bad.keys, kRungSpace));
+    EXPECT_THAT(error, HasSubstr(bad.says)) << bad.keys;
+    EXPECT_THAT(error, HasSubstr("test.toml:1")) << bad.keys;
+  }
+}
+
+TEST(SweepSearch, TermsOfRungsAreReadBackFromTheText) {
+  const SweepPlan plan = GoodPlan(Searching(kRungs, kRungSpace));
+  const SearchTerms terms = MakeSearchTerms(*plan.search);
+  const std::optional<SearchTerms> read = ReadSearchTerms(plan.resolved_toml);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(terms.trials, 13);
+  EXPECT_EQ(read->trials, 13);
+  EXPECT_EQ(terms.rung_key, "steps");
+  EXPECT_EQ(read->rung_key, "steps");
+  EXPECT_EQ(read->keys, terms.keys);
+  // Other rungs are another search.
+  EXPECT_NE(IdentifySearchIn(plan.resolved_toml),
+            IdentifySearchIn(GoodPlan(Searching(kRungs + "reduction = 2\n", kRungSpace)).resolved_toml));
+}
+
 TEST(SweepSearch, TpePlansItsFirstRoundAlone) {
   EXPECT_EQ(GoodPlan(Searching("trials = 20\n")).trials.size(), 10U);
   EXPECT_EQ(GoodPlan(Searching("trials = 20\nstartup = 6\n")).trials.size(), 6U);

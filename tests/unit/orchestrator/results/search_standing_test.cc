@@ -71,6 +71,17 @@ TEST(SearchStanding, GoalDecidesWhatIsBest) {
   EXPECT_EQ(FindStanding(view)->best->number, 0U);
 }
 
+TEST(SearchStanding, TheLastRungDecides) {
+  ResultsView view = SampleSearch();
+  view.resolved_toml = SearchToml("method = \"successive-halving\"\nrungs.steps = [10, 30]\n");
+  for (TrialView& trial : view.trials) trial.spec.steps = 10;
+  AddTrial(view, 3, TrialState::succeeded, 0.8);
+  view.trials.back().spec.steps = 30;
+  const auto standing = FindStanding(view);
+  EXPECT_EQ(standing->terms.trials, 5);
+  EXPECT_EQ(standing->best->number, 3U);  // and not suggestion 1 with 0.9 on the first rung
+}
+
 TEST(SearchStanding, SeedsCountInTheMean) {
   ResultsView view = SampleSearch();
   AddTrial(view, 1, TrialState::succeeded, 0.3, 1);
