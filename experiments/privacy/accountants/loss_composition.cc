@@ -197,6 +197,9 @@ struct Curve {
   double delta;                       // what remains of it, > 0
 };
 
+constexpr Real kMaxLog = 11000;  // of a Real
+constexpr Real kRealInfinity = std::numeric_limits<Real>::infinity();
+
 // The epsilon at which the curve reaches delta, within the window; `before` when it stays below, infinity
 // when it is above at the window's end.
 double Crossing(const Curve& curve, double spacing, const LossWindow& window, double before) {
@@ -211,11 +214,10 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
   const Real step = spacing;
   const Real shrink = std::exp(-tilt * step);
   const Real decay = std::exp(-step);
-  const Real log_delta = std::log(static_cast<Real>(curve.delta)) - static_cast<Real>(curve.log_scale);
-  const auto target_at = [&](std::int64_t index) {
-    return std::exp(log_delta + tilt * step * static_cast<Real>(index));
-  };
-  Real target = target_at(top);
+  // Of what is compared with delta; its logarithm until a Real holds it.
+  Real log_target = std::log(static_cast<Real>(curve.delta)) - static_cast<Real>(curve.log_scale) +
+                    tilt * step * static_cast<Real>(top);
+  Real target = std::exp(log_target);
   Real beyond = curve.beyond;
   Real mass = 0;        // sum of weighted masses of S > index
   Real discounted = 0;  // the same times e^(index - S)
@@ -234,7 +236,8 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
     mass = shrink * (mass + here);
     discounted = shrink * decay * (discounted + here);
     beyond *= shrink;
-    target = std::isfinite(target) ? shrink * target : target_at(index - 1);
+    log_target -= tilt * step;
+    target = std::isfinite(target) ? shrink * target : log_target < kMaxLog ? std::exp(log_target) : kRealInfinity;
   }
 }
 

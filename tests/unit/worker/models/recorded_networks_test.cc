@@ -8,6 +8,7 @@
 
 #include "tests/testing/pretend_device.h"
 #include "worker/gang/local_collective.h"
+#include "worker/models/features/fit_features.h"
 #include "worker/models/model_registry.h"
 #include "worker/training/learner.h"
 
@@ -19,7 +20,7 @@ using retort::testing::PretendDevice;
 using retort::testing::PretendGraphDevice;
 
 struct RecordedFamily {
-  std::string name;  // of the registry, or one of the two below
+  std::string name;  // of the registry, or one of the three below
   ImageShape image;
   Optimizer optimizer = Optimizer::adam;
 };
@@ -61,11 +62,27 @@ std::vector<Layer> RareLayers(std::int64_t classes) {
           {.kind = Kind::linear, .name = "head", .out = classes}};
 }
 
+// The frozen features of hog-, patch- and scattering-linear beside each other, few of each.
+std::vector<Layer> FrozenFeatures(std::int64_t classes) {
+  using Kind = LayerKind;
+  return {{.kind = Kind::patches, .name = "patches", .out = 6, .kernel = 6, .rate = 0.25, .inputs = {kImages}},
+          {.kind = Kind::hog, .out = 8, .kernel = 8, .stride = 4, .padding = 2, .rate = 0.7, .inputs = {kImages}},
+          {.kind = Kind::scattering, .out = 2, .inputs = {kImages}},
+          {.kind = Kind::concat, .inputs = {0, 1, 2}},
+          {.kind = Kind::whiten, .name = "whiten", .out = 20, .rate = 0.3, .spread = 0.1},
+          {.kind = Kind::linear, .name = "fc", .out = classes, .bias = false, .init = Init::zero}};
+}
+
 std::unique_ptr<Network> MakeFamily(const RecordedFamily& family, std::int64_t classes, at::Device device) {
   const RngStream stream(1, Purpose::parameters);
   if (family.name == "narrow-transformer")
     return std::make_unique<Network>(NarrowTransformer(classes), family.image, stream, device);
   if (family.name == "rare-layers") return std::make_unique<Network>(RareLayers(classes), family.image, stream, device);
+  if (family.name == "frozen-features") {
+    auto network = std::make_unique<Network>(FrozenFeatures(classes), family.image, stream, device);
+    FitFeatures(*network);
+    return network;
+  }
   return std::move(MakeNetwork(family.name, family.image, classes, stream, device)).value();
 }
 
@@ -115,8 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
     Families, RecordedNetwork,
     ::testing::Values(RecordedFamily{"datalens", {1, 16, 16}}, RecordedFamily{"tanh-cnn", {1, 16, 16}},
                       RecordedFamily{"logistic", {1, 8, 8}}, RecordedFamily{"hog-linear", {1, 16, 16}},
-                      RecordedFamily{"patch-linear", {3, 16, 16}}, RecordedFamily{"scattering-linear", {1, 16, 16}},
-                      RecordedFamily{"hog-scattering-linear", {1, 16, 16}},
+                      RecordedFamily{"frozen-features", {3, 16, 16}},
                       RecordedFamily{"wrn16-1", {3, 16, 16}, Optimizer::sgd}, RecordedFamily{"wrn16-1-gn", {3, 16, 16}},
                       RecordedFamily{"mobilenet_v2", {3, 16, 16}}, RecordedFamily{"shufflenet_v2_x1_0", {3, 16, 16}},
                       RecordedFamily{"googlenet", {3, 16, 16}},
