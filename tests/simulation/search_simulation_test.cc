@@ -118,7 +118,7 @@ int CountOperations(const PlanSearch& plan) {
 
 class SearchSimulation : public ::testing::TestWithParam<Method> {};
 INSTANTIATE_TEST_SUITE_P(Each, SearchSimulation, ::testing::ValuesIn(kMethods),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& method) { return std::string(method.param.name); });
 
 TEST_P(SearchSimulation, EveryRoundIsRunAndTheSweepEnds) {
   const PlanSearch plan = PlanRounds(GetParam());

@@ -197,8 +197,7 @@ struct Curve {
   double delta;                       // what remains of it, > 0
 };
 
-constexpr Real kMaxLog = 11000;  // of a Real
-constexpr Real kRealInfinity = std::numeric_limits<Real>::infinity();
+constexpr Real kLargestLog = 11000;  // of what a Real holds
 
 // The epsilon at which the curve reaches delta, within the window; `before` when it stays below, infinity
 // when it is above at the window's end.
@@ -237,7 +236,9 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
     discounted = shrink * decay * (discounted + here);
     beyond *= shrink;
     log_target -= tilt * step;
-    target = std::isfinite(target) ? shrink * target : log_target < kMaxLog ? std::exp(log_target) : kRealInfinity;
+    target = std::isfinite(target)      ? shrink * target
+             : log_target < kLargestLog ? std::exp(log_target)
+                                        : std::numeric_limits<Real>::infinity();
   }
 }
 
