@@ -77,6 +77,10 @@ void AppendSplit(std::string& out, const SplitSpec& split) {
   AppendEntry(out, "data.split.train.begin", split.train.begin);
   AppendEntry(out, "data.split.train.end", split.train.end);
   AppendSource(out, "data.split.train", split.train_source);
+  if (split.validation.size() == 0) return;
+  AppendEntry(out, "data.split.validation.begin", split.validation.begin);
+  AppendEntry(out, "data.split.validation.end", split.validation.end);
+  AppendSource(out, "data.split.validation", split.validation_source);
 }
 
 // "0.4914 0.4822 0.4465"; empty where the constants of IDX files stand as they are.
@@ -118,10 +122,10 @@ class Extras {
   }
 
  private:
-  static constexpr std::array<std::string_view, 15> kNames = {
+  static constexpr std::array<std::string_view, 16> kNames = {
       "data.classes",   "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.sensitive_classes",
       "data.split",     "data.std",    "data.target", "data.version",       "draw",        "method_revision",
-      "network.layers", "parent",      "score"};
+      "network.layers", "parent",      "score",       "score_noise"};
 
   static void AppendUnlessEmpty(std::string& out, std::string_view name, const std::string& text) {
     if (!text.empty()) AppendEntry(out, name, text);
@@ -142,6 +146,8 @@ class Extras {
     if (name == "data.version") return AppendUnlessEmpty(out, name, data.version);
     if (name == "draw") return AppendUnlessEmpty(out, name, spec_.draw);
     if (name == "score") return AppendUnlessEmpty(out, name, spec_.score);
+    if (name == "score_noise")
+      return AppendUnlessEmpty(out, name, spec_.score_noise > 0 ? ExactNumber(spec_.score_noise) : "");
     if (name == "method_revision") return AppendEntry(out, name, static_cast<std::int64_t>(MethodRevision(spec_)));
     if (name == "network.layers") return AppendUnlessEmpty(out, name, spec_.layers ? *spec_.layers : "");
     if (name == "parent" && spec_.parent) AppendEntry(out, name, spec_.parent->Hex());

@@ -69,7 +69,8 @@ struct SplitSpec {
   IndexRange train;           // the private examples
   IndexRange public_range;    // may be empty
   IndexRange test;
-  SplitSource train_source, public_source, test_source;
+  IndexRange validation;  // private examples that no training sees; may be empty
+  SplitSource train_source, public_source, test_source, validation_source;
 };
 
 struct Budget {
@@ -96,8 +97,10 @@ struct DataSpec {
   // Classes whose examples leave the public split and join the private one; sorted, distinct.
   std::vector<std::int64_t> sensitive_classes;
   std::int64_t moved = 0;  // public examples of these classes; filled by inspection
+  // Those that training sees.
   [[nodiscard]] std::int64_t PrivateExamples() const { return split.train.size() + moved; }
   [[nodiscard]] std::int64_t PublicExamples() const { return split.public_range.size() - moved; }
+  [[nodiscard]] std::int64_t ValidationExamples() const { return split.validation.size(); }
 };
 
 struct DataReader {

@@ -83,6 +83,8 @@ void WriteData(JsonWriter& json, const DataSpec& data) {
   WriteSource(json, "train_source", data.split.train_source);
   WriteSource(json, "public_source", data.split.public_source);
   WriteSource(json, "test_source", data.split.test_source);
+  if (data.split.validation.size() > 0) WriteRange(json, "validation", data.split.validation);
+  WriteSource(json, "validation_source", data.split.validation_source);
   json.EndObject();
   WriteNumbers(json, "mean", data.mean);
   WriteNumbers(json, "std", data.std);
@@ -176,6 +178,8 @@ std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   data->split.train_source = DecodeSource(split, "train_source");
   data->split.public_source = DecodeSource(split, "public_source");
   data->split.test_source = DecodeSource(split, "test_source");
+  if (split.contains("validation")) data->split.validation = DecodeRange(split.at("validation"));
+  data->split.validation_source = DecodeSource(split, "validation_source");
   data->target = json.value("target", "");
   data->version = json.value("version", "");
   data->mean = json.value("mean", std::vector<double>());
@@ -228,6 +232,8 @@ TrialSpec DecodeObject(const Json& json) {
       value.get_to(spec.score);
     else if (name == "draw")
       value.get_to(spec.draw);
+    else if (name == "score_noise")
+      value.get_to(spec.score_noise);
     else if (name == "id")
       spec.id = DecodeId(value);
     else if (name == "name")
@@ -341,8 +347,8 @@ class Scan {
 
   // Reads a member that has no row in the table; nothing for an unknown one.
   std::optional<bool> Special(std::string_view key) {
-    constexpr std::array<std::string_view, 10> kNames = {"role", "teacher", "data",  "parent", "id",
-                                                         "name", "axes",    "score", "draw",   "layers"};
+    constexpr std::array<std::string_view, 11> kNames = {"role", "teacher", "data", "parent", "id",         "name",
+                                                         "axes", "score",   "draw", "layers", "score_noise"};
     const auto found = std::find(kNames.begin(), kNames.end(), key);
     if (found == kNames.end()) return std::nullopt;
     if (!FindFirst(SpecKeys().size() + static_cast<std::size_t>(found - kNames.begin()))) return false;
@@ -354,6 +360,7 @@ class Scan {
     if (key == "name") return Into(spec_.name);
     if (key == "score") return Into(spec_.score);
     if (key == "draw") return Into(spec_.draw);
+    if (key == "score_noise") return Noise();
     if (key == "layers") return Layers();
     return Axes();
   }
@@ -419,6 +426,12 @@ class Scan {
     if (data_ == nullptr || data_text_.empty() || !Skip(data_text_)) return false;
     spec_.data = data_;
     return true;
+  }
+
+  bool Noise() {
+    const std::optional<double> noise = Number<double>();
+    if (noise) spec_.score_noise = *noise;
+    return noise.has_value();
   }
 
   bool Layers() {
@@ -505,6 +518,7 @@ std::string EncodeTrialSpec(const TrialSpec& spec) {
   if (spec.layers) json.Key("layers").Text(*spec.layers);
   if (!spec.score.empty()) json.Key("score").Text(spec.score);
   if (!spec.draw.empty()) json.Key("draw").Text(spec.draw);
+  if (spec.score_noise > 0) json.Key("score_noise").Number(spec.score_noise);
   json.Key("id").Text(spec.id.Hex()).Key("name").Text(spec.name);
   WriteAxes(json, spec);
   return json.EndObject().Take();

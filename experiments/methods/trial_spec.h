@@ -294,6 +294,7 @@ struct TrialSpec {
   // Of a trial that was drawn by a private selection, or stands for one: the metric that it is chosen by, and which
   // selection and draw it is. Empty for all others. Part of identity.
   std::string score, draw;
+  double score_noise = 0;  // standard deviation of the noise on a score of private examples, in examples; 0 = public
 
   // derived, not keys
   TrialId id;

@@ -289,6 +289,21 @@ double ComputeTestSmoothness(double order) { return 0.2 / order; }
 
 PrivacyEvent PlanConsensusTest(const TrialSpec& spec) { return ConsensusEvent(spec); }
 
+// Another example at one place, or none, moves the count by 1 at most.
+PrivacyEvent PlanScore(const TrialSpec& spec) {
+  PrivacyEvent event;
+  event.kind = MechanismKind::validation_count;
+  event.unit = EventUnit::batch;
+  event.count = 1;
+  event.sensitivity = 1;
+  event.noise_std = spec.score_noise;
+  event.noise_coordinates = event.release_coordinates = 1;
+  event.source = FindSource(spec, NoiseSource::secure_lattice);
+  event.assumptions = {std::string(kAssumeValidationApart)};
+  event.facts = ListNeededFacts(event.kind);
+  return event;
+}
+
 Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec) {
   std::vector<PrivacyEvent> events;
   const ReleaseKind release = FindReleaseKind(FindKind(spec));

@@ -23,8 +23,12 @@ namespace retort::privacy {
 // Of votes behind a threshold whose cost is tested: the test, without facts.
 [[nodiscard]] PrivacyEvent PlanConsensusTest(const TrialSpec& spec);
 
-// The same with what spec.execution.retries lost attempts may charge beside it: a block each of reserve_block releases,
-// and none beyond what the plan draws. Calibration solves for these.
+// Of a trial that is chosen by a score on private examples: the draw of that score, which is no part of PlanEvents.
+// REQUIRES: spec.score_noise > 0.
+[[nodiscard]] PrivacyEvent PlanScore(const TrialSpec& spec);
+
+// PlanEvents with what spec.execution.retries lost attempts may charge beside it: a block each of reserve_block
+// releases, and none beyond what the plan draws. Calibration solves for these.
 [[nodiscard]] Result<std::vector<PrivacyEvent>> PlanEventsWithRetries(const TrialSpec& spec);
 
 }  // namespace retort::privacy

@@ -12,7 +12,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::private_selection);
+constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::validation_count);
 constexpr std::uint8_t kLastUnit = static_cast<std::uint8_t>(EventUnit::step);
 constexpr std::uint8_t kLastSource = static_cast<std::uint8_t>(NoiseSource::seeded);
 
@@ -110,6 +110,8 @@ std::vector<std::string> ListNeededFacts(MechanismKind kind) {
       return {std::string(kFactNoBatchNorm)};
     case MechanismKind::label_response:
       return {std::string(kFactDisjointParts), std::string(kFactUnboundedNoise)};
+    case MechanismKind::validation_count:
+      return {std::string(kFactValidationApart)};
     case MechanismKind::private_selection:  // those of its candidates stand in their own events
     case MechanismKind::none:
     case MechanismKind::loss_noise:

@@ -27,6 +27,7 @@
 //   lp-2st, alibi               label_response       row    labels  0            0          labels
 //   dp-merf, dp-spectral        subsampled_gaussian  step   1       1            z          1
 //   a selecting sweep           private_selection    batch  1       0            0          1
+//   its score on private ones   validation_count     batch  1       1            S          1
 //
 // - Scales are those of the value the noise is added to, before any public division (row-averaged divides
 //   by B after the noise, Alg. 1 divides the noised sum): record sigma*C there, not sigma*C/B. `noise_std`
@@ -45,12 +46,15 @@
 // - loss_noise: in units of the bound on the loss, which may change from batch to batch.
 // - granularity: the step of the lattice that values and noise lie on (ComputeLatticeStep): of the norm bound for
 // gradients and
-//   DP-SGD, of 1 for losses and embeddings; 0 for votes and responses, which are whole numbers or classes.
+//   DP-SGD, of 1 for losses and embeddings; 0 for votes, counts and responses, which are whole numbers or classes.
 //   `sensitivity` bounds the values as they are after rounding.
 // - consensus_test: `sensitivity` is the margin, in deviations of the noise, by which the tested cost is raised, and
 //   noise_std in smooth sensitivities of the cost. What it tested is in `test`, of this kind alone.
 // - private_selection: K candidates were drawn, and the best one alone is released; `selection` says what each would
 //   charge and how K was drawn. Their facts, voids and sources stand in their own events; `source` is that of K.
+// - validation_count: of the validation examples, how many a student classifies right, with noise_std in examples.
+// Beside
+//   other events of a candidate it is about other examples (kFactValidationApart), and is not composed with them.
 // - source: where the draw came from: secure_lattice, seeded under noise = "seeded", none for kind none.
 // - voids: the kVoid... names of reasons.h that apply. assumptions: kAssume... names below that apply.
 // - facts: none; the trial's runner adds them when the event is reserved.
@@ -79,6 +83,8 @@ inline constexpr std::string_view kAssumeTrustedServer = "trusted-server";
 // Of a selection: only the chosen candidate is seen, and neither K nor any other candidate. The orchestrator sees to
 // it.
 inline constexpr std::string_view kAssumeHiddenDraws = "unselected-hidden";
+// Of a score on private examples: they are told from those that training saw by their index in the data set.
+inline constexpr std::string_view kAssumeValidationApart = "validation-apart-by-index";
 // Of claims alone: the step that training stopped at was chosen on the test split, whose examples no claim covers.
 inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
 
@@ -99,6 +105,8 @@ inline constexpr std::string_view kFactDisjointParts = "labels-released-once";
 // beyond, which an epsilon0 of kMaxCutEpsilon0 cannot tell from none; claims of larger ones need this.
 inline constexpr std::string_view kFactUnboundedNoise = "noise-without-end";
 inline constexpr double kMaxCutEpsilon0 = 40;
+// No example that a score is measured on is among those that training saw; counted over the indices.
+inline constexpr std::string_view kFactValidationApart = "validation-apart";
 // No layer of the network that saw private examples mixes those of a batch.
 inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
 // How DP-SGD augments an example does not depend on which others its step drew. Of trials with `augment` alone, whose
@@ -122,6 +130,7 @@ enum class MechanismKind : std::uint8_t {
   vote_threshold = 9,   // integer Gaussian on the largest count of a histogram, held against a threshold
   consensus_test = 10,  // whether votes behind a threshold cost no more than was said, with noise
   private_selection = 11,  // the best of K candidates, K drawn
+  validation_count = 12,   // integer Gaussian on how many validation examples a student classifies right
 };
 
 enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };

@@ -1,6 +1,7 @@
 #include "experiments/privacy/relation.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -66,7 +67,8 @@ GaussianTerm VoteTerm(const PrivacyEvent& event, const Relation& relation) {
   return term;
 }
 
-// The largest count: a vote that moves, or is taken away, moves it by 1 at most, whichever class it is of.
+// A count that one unit moves by 1 at most: the largest one of a histogram, whichever class a vote moves to or is taken
+// from, and that of the validation examples classified right.
 GaussianTerm ThresholdTerm(const PrivacyEvent& event, const Relation& relation) {
   return {relation.adjacency == Adjacency::answer ? 1 : event.count, event.sensitivity, event.noise_std, 1};
 }
@@ -170,6 +172,8 @@ bool StandsBeforeAnswers(MechanismKind kind) {
 bool Applies(const PrivacyEvent& event, const Relation& relation) {
   const Adjacency adjacency = relation.adjacency;
   if (event.kind == MechanismKind::private_selection) return true;  // its candidates are asked one by one
+  if (event.kind == MechanismKind::validation_count)
+    return adjacency == Adjacency::example || adjacency == Adjacency::label;
   if (adjacency == Adjacency::label) return event.kind == MechanismKind::label_response;
   switch (event.kind) {
     case MechanismKind::label_response:
@@ -224,6 +228,7 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
       sum.gaussian.push_back(VoteTerm(event, relation));
       return;
     case MechanismKind::vote_threshold:
+    case MechanismKind::validation_count:
       sum.gaussian.push_back(ThresholdTerm(event, relation));
       return;
     case MechanismKind::consensus_test:
@@ -272,7 +277,8 @@ double FindMissing(const PrivacyEvent& event, const Relation& relation) {
       const TestTerm term = MakeTestTerm(event);
       return ComputeMissingMass(static_cast<double>(term.count), coordinates, term.moved / term.noise, kVoteReach);
     }
-    case MechanismKind::vote_threshold: {
+    case MechanismKind::vote_threshold:
+    case MechanismKind::validation_count: {
       const GaussianTerm term = ThresholdTerm(event, relation);
       const double shift = (term.sensitivity + 1) / event.noise_std;
       return ComputeMissingMass(static_cast<double>(term.count), coordinates, shift, kVoteReach);
@@ -297,6 +303,8 @@ bool UnitFits(const PrivacyEvent& event) {
     case MechanismKind::member_gradient:
     case MechanismKind::label_response:
       return event.unit == EventUnit::row;
+    case MechanismKind::validation_count:
+      return event.unit == EventUnit::batch;
     default:
       return true;
   }
@@ -320,10 +328,12 @@ std::string NoiseProblem(const PrivacyEvent& event) {
   }
   if (event.noise_std == 0) return std::string(reason::kNoNoise);
   if (event.noise_std < 0 || event.sensitivity <= 0) return std::string(reason::kBadEvent);
-  if (!IsAboutVotes(event.kind) && !IsPowerOfTwo(event.granularity)) return std::string(reason::kBadEvent);
+  const bool whole = IsAboutVotes(event.kind) || event.kind == MechanismKind::validation_count;
+  if (!whole && !IsPowerOfTwo(event.granularity)) return std::string(reason::kBadEvent);
   if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0) return std::string(reason::kBadEvent);
-  // Members give one vote each where their first class is held against a threshold.
-  if (event.kind == MechanismKind::vote_threshold && event.sensitivity != 1) return std::string(reason::kBadEvent);
+  // Members give one vote each where their first class is held against a threshold, and an example is right or wrong.
+  const bool by_one = event.kind == MechanismKind::vote_threshold || event.kind == MechanismKind::validation_count;
+  if (by_one && event.sensitivity != 1) return std::string(reason::kBadEvent);
   if (event.kind == MechanismKind::consensus_test && !IsWholeTest(event.test)) return std::string(reason::kBadEvent);
   if (event.release_coordinates <= 0) return std::string(reason::kBadEvent);
   if (event.noise_coordinates < event.release_coordinates) return std::string(reason::kBroadcastNoise);
@@ -425,24 +435,46 @@ std::string_view OutOfReach(const PrivacyEvent& event, const Relation& relation)
   return members ? reason::kAllMembers : reason::kUnexpectedMechanism;
 }
 
+// What a candidate charges for an example that it trains on, and for one that its score is measured on: no example is
+// both (kFactValidationApart), so that neighbours differ in what one of the two is about. The second is empty where the
+// score is public.
+std::array<std::vector<PrivacyEvent>, 2> SplitByExamples(const std::vector<PrivacyEvent>& events) {
+  std::array<std::vector<PrivacyEvent>, 2> parts;
+  for (const PrivacyEvent& event : events)
+    parts[event.kind == MechanismKind::validation_count ? 1 : 0].push_back(event);
+  if (parts[0].empty()) std::swap(parts[0], parts[1]);
+  return parts;
+}
+
+// The bases of one candidate, to `bases`. Returns why it has none; empty otherwise.
+std::string AddCandidate(const std::vector<PrivacyEvent>& events, const Relation& relation,
+                         std::set<std::string>& assumptions, std::vector<SelectionBase>& bases) {
+  const std::size_t first = bases.size();
+  for (const std::vector<PrivacyEvent>& part : SplitByExamples(events)) {
+    if (part.empty() && bases.size() > first) continue;
+    const Composition one = ComposeEvents(relation, part);
+    if (!one.unbounded.empty()) return one.unbounded;
+    for (const PrivacyEvent& own : part)
+      if (own.count != 0)
+        if (std::string missing = FindMissingFact(own, relation); !missing.empty()) return missing;
+    Result<SelectionBase> base = MakeSelectionBase(one);
+    if (!base.ok()) return base.status().message();
+    bases.push_back(*std::move(base));
+    assumptions.insert(one.assumptions.begin(), one.assumptions.end());
+  }
+  // Noise that ends ends for both.
+  if (bases.size() == first + 2) bases[first].missing = bases[first + 1].missing += bases[first].missing;
+  return "";
+}
+
 // The worst of what the candidates charge under the relation. One of them that has no bound, or lacks a fact, leaves
 // none.
 void AddSelection(const PrivacyEvent& event, const Relation& relation, std::set<std::string>& assumptions,
                   Composition& sum) {
   std::vector<SelectionBase> bases;
   for (const std::vector<PrivacyEvent>& events : event.selection->candidates) {
-    const Composition one = ComposeEvents(relation, events);
-    sum.unbounded = one.unbounded;
-    for (const PrivacyEvent& own : events)
-      if (sum.unbounded.empty() && own.count != 0) sum.unbounded = FindMissingFact(own, relation);
+    sum.unbounded = AddCandidate(events, relation, assumptions, bases);
     if (!sum.unbounded.empty()) return;
-    Result<SelectionBase> base = MakeSelectionBase(one);
-    if (!base.ok()) {
-      sum.unbounded = base.status().message();
-      return;
-    }
-    bases.push_back(*std::move(base));
-    assumptions.insert(one.assumptions.begin(), one.assumptions.end());
   }
   assumptions.emplace(kAssumeHiddenDraws);
   sum.selections.push_back(

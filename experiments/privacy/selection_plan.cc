@@ -32,12 +32,16 @@ std::vector<PrivacyEvent> AsIfSecure(std::vector<PrivacyEvent> events) {
   return events;
 }
 
-Result<std::vector<PrivacyEvent>> PlanCandidate(TrialSpec spec, std::int64_t lost_runs) {
+Result<std::vector<PrivacyEvent>> PlanCandidate(TrialSpec spec, std::int64_t lost_runs, double score_noise) {
   spec.execution.retries = lost_runs;
   RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanEventsWithRetries(spec));
   std::erase_if(events, [](const PrivacyEvent& event) { return event.count == 0; });
   for (PrivacyEvent& event : events)
     if (event.unit == EventUnit::step) event.noise_coordinates = event.release_coordinates = kManyCoordinates;
+  if (score_noise == 0 || events.empty()) return events;
+  spec.score_noise = score_noise;
+  events.push_back(PlanScore(spec));
+  events.back().Count(lost_runs);  // a run that is lost may have drawn a score that nobody knows
   return events;
 }
 
@@ -111,7 +115,7 @@ Result<DrawLaw> MakeDrawLaw(const std::string& distribution, double mean, std::o
   return SolveNegativeBinomialDraws(*eta, mean);
 }
 
-std::string RefuseCandidate(const TrialSpec& spec) {
+std::string RefuseCandidate(const TrialSpec& spec, double score_noise) {
   if (spec.role == Role::teacher || spec.parent)
     return "asks a teacher, which would be trained apart from its draw; candidates train on the private examples "
            "themselves, as dpsgd, dp-merf and lp-2st do";
@@ -121,20 +125,24 @@ std::string RefuseCandidate(const TrialSpec& spec) {
     return "has no proven claim of its own, so that none of the selection would be";
   if (spec.stop.metric == StopMetric::accuracy)
     return "stops by its accuracy on the test split, on which nothing may be chosen";
-  if (spec.data->PublicExamples() == 0)
+  if (score_noise > 0 && spec.data->ValidationExamples() == 0)
+    return "has no validation examples to be measured on: give data." + spec.data->name +
+           " a part split.validation, private examples apart from those of split.train";
+  if (score_noise == 0 && spec.data->PublicExamples() == 0)
     return "has no public examples to be measured on: give data." + spec.data->name + " a public part of its split";
   return "";
 }
 
-Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec> candidates, std::int64_t lost_runs) {
+Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec> candidates, std::int64_t lost_runs,
+                                   double score_noise) {
   auto selection = std::make_shared<PrivateSelection>();
   selection->law = law;
   std::set<std::string> seen;
   for (const TrialSpec& spec : candidates) {
-    if (const std::string why = RefuseCandidate(spec); !why.empty())
+    if (const std::string why = RefuseCandidate(spec, score_noise); !why.empty())
       return UsageError("the candidate " + spec.name + " " + why);
     RETORT_RETURN_IF_ERROR(CheckAlike(candidates.front(), spec));
-    RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanCandidate(spec, lost_runs));
+    RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanCandidate(spec, lost_runs, score_noise));
     std::string key;
     for (const PrivacyEvent& event : events) key += EncodeEvent(event);
     if (!seen.insert(std::move(key)).second) continue;

@@ -19,15 +19,16 @@ namespace retort::privacy {
 // Error: usage.
 [[nodiscard]] Result<DrawLaw> MakeDrawLaw(const std::string& distribution, double mean, std::optional<double> eta);
 
-// Returns why a trial cannot be a candidate, as a clause about it; empty for one that can.
-[[nodiscard]] std::string RefuseCandidate(const TrialSpec& spec);
+// Returns why a trial cannot be a candidate, as a clause about it; empty for one that can. `score_noise`: standard
+// deviation of the noise on its score, in validation examples; 0 = the score is one on public examples.
+[[nodiscard]] std::string RefuseCandidate(const TrialSpec& spec, double score_noise = 0);
 
-// Returns the event of a selection from `candidates`. `lost_runs`: runs of the sweep that ended before it did, each of
-// which every candidate may have paid a block of releases for. Error: usage, naming the candidate that cannot be one,
-// or that is of another data set, delta, noise, adjacency or number of devices than the first; refused, for too many
-// unlike costs.
+// Returns the event of a selection from `candidates`, each of which is its training and, with `score_noise`, one draw
+// of its score. `lost_runs`: runs of the sweep that ended before it did, each of which every candidate may have paid a
+// block of releases, and a draw of its score, for. Error: usage, naming the candidate that cannot be one, or that is of
+// another data set, delta, noise, adjacency or number of devices than the first; refused, for too many unlike costs.
 [[nodiscard]] Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec> candidates,
-                                                 std::int64_t lost_runs);
+                                                 std::int64_t lost_runs, double score_noise = 0);
 
 // Returns the selection's claims for trials like `spec`, a candidate.
 [[nodiscard]] std::vector<Claim> ComputeSelectionClaims(const TrialSpec& spec, const PrivacyEvent& selection);

@@ -103,6 +103,18 @@ std::string NoiseText(const PrivacyEvent& event) {
   return "Gaussian noise of standard deviation " + SixDigitNumber(event.noise_std) + source;
 }
 
+// How candidates were compared, where that cost something; empty elsewhere.
+std::string ScoreSentence(const PrivateSelection* selection) {
+  if (selection == nullptr) return "";
+  for (const std::vector<PrivacyEvent>& events : selection->candidates)
+    for (const PrivacyEvent& event : events)
+      if (event.kind == MechanismKind::validation_count)
+        return " They were compared by how many private validation examples, apart from those of the training, each "
+               "classifies right, with " +
+               NoiseText(event) + " on that number; the score that is shown has that noise.";
+  return "";
+}
+
 // What one kind of release was, and how often.
 std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
   const std::string count = std::to_string(event.count);
@@ -148,10 +160,13 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
       return "Released: " + count + " private labels, each once, at epsilon " + SixDigitNumber(event.epsilon0) + ".";
     case MechanismKind::loss_noise:
       return "Released: " + count + " updates computed from losses with noise, which the noise does not reach.";
+    case MechanismKind::validation_count:
+      return "Released: " + count + " count of the validation examples that the student classifies right, of " +
+             sensitivity + " with " + NoiseText(event) + " on whole numbers.";
     case MechanismKind::private_selection:
       return "Released: the best alone of K candidates, drawn with replacement (K: " +
              (event.selection == nullptr ? "unknown" : DescribeDraws(event.selection->law)) +
-             "); the others were destroyed unseen.";
+             "); the others were destroyed unseen." + ScoreSentence(event.selection.get());
     case MechanismKind::none:
       return "Released: " + count + " answers of the teacher without noise.";
   }

@@ -19,7 +19,7 @@
 namespace retort {
 namespace {
 
-// [data.NAME] split: three disjoint sets of examples, each a range, a fraction, a part of the format, or a
+// [data.NAME] split: three or four disjoint sets of examples, each a range, a fraction, a part of the format, or a
 // list.
 
 enum class ShareKind { absent, range, fraction, part, list };
@@ -67,7 +67,8 @@ class SplitReader {
     SplitSpec& split = table.data->split;
     shares_ = {{{"train", &split.train, &split.train_source, &table.train, false},
                 {"public", &split.public_range, &split.public_source, &table.public_range, true},
-                {"test", &split.test, &split.test_source, &table.test, false}}};
+                {"test", &split.test, &split.test_source, &table.test, false},
+                {"validation", &split.validation, &split.validation_source, &table.validation, false}}};
   }
 
   void Read(const TomlNode& node) {
@@ -202,7 +203,7 @@ class SplitReader {
   std::string path_;
   DataTable& table_;
   ReadContext& context_;
-  std::array<Share, 3> shares_{};
+  std::array<Share, 4> shares_{};
 };
 
 void ReadSplit(const TomlNode& split, const std::string& path, DataTable& table, ReadContext& context) {
@@ -440,7 +441,8 @@ void CheckDataRanges(DataTable& table, DiagnosticCollector& diagnostics) {
   const std::pair<const char*, std::pair<IndexRange, Position>> ranges[] = {
       {"train", {data.split.train, table.train}},
       {"public", {data.split.public_range, table.public_range}},
-      {"test", {data.split.test, table.test}}};
+      {"test", {data.split.test, table.test}},
+      {"validation", {data.split.validation, table.validation}}};
   for (const auto& [name, range] : ranges) {
     if (range.first.end <= data.examples) continue;
     diagnostics.AddError(range.second, "data." + data.name + ".split." + name,
@@ -452,8 +454,10 @@ void CheckDataRanges(DataTable& table, DiagnosticCollector& diagnostics) {
 
 void AddFileError(const DataTable& table, const std::string& message, DiagnosticCollector& diagnostics) {
   const std::string key = "data." + table.data->name;
-  const std::pair<const char*, Position> parts[] = {
-      {".split.train", table.train}, {".split.public", table.public_range}, {".split.test", table.test}};
+  const std::pair<const char*, Position> parts[] = {{".split.train", table.train},
+                                                    {".split.public", table.public_range},
+                                                    {".split.test", table.test},
+                                                    {".split.validation", table.validation}};
   for (const auto& [part, where] : parts)
     if (message.starts_with(key + part)) return diagnostics.AddError(where, key + part, message);
   diagnostics.AddError(table.path, key + ".path", message);

@@ -558,7 +558,7 @@ Json SweepSchema(const Json& trial) {
   properties["quota"] = SectionSchema("sweep.quota", false);
   properties["select"] = SectionSchema("sweep.select", false);
   Json& chosen = properties["select"]["properties"];
-  chosen["score"]["enum"] = Json::array({kPublicScore});
+  chosen["score"]["enum"] = Json::array({kPublicScore, kPrivateScore});
   chosen["distribution"]["enum"] = kDrawDistributions;
   properties["search"] = SearchSchema(trial);
   return sweep;

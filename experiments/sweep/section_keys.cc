@@ -131,6 +131,8 @@ constexpr SectionKey kSections[] = {
     {"data.*.split", "train", share, true, kPositions, "", "the private examples"},
     {"data.*.split", "public", share, false, kPositions, "none", "the public examples"},
     {"data.*.split", "test", share, true, kPositions, "", "the test examples"},
+    {"data.*.split", "validation", share, false, kPositions, "none",
+     "private examples that training does not see: what \"validation.accuracy\" of [sweep.select] is measured on"},
     {"data.*.budget", "epsilon", number, true, {0, 1e6, true}, "", "summed over the trials, adjacency example"},
     {"data.*.budget", "delta", number, true, {0, 0x1.fffffffffffffp-1, true}, "", "delta of the cap"},
 
@@ -214,7 +216,16 @@ constexpr SectionKey kSections[] = {
      false,
      {},
      "\"public.accuracy\"",
-     "what the candidates are compared by: how many of the labelled public examples the student classifies right"},
+     "what the candidates are compared by: how many of the labelled public examples the student classifies right; "
+     "\"validation.accuracy\": of the private examples in the split's validation part, with noise"},
+    {"sweep.select",
+     "score_noise",
+     number,
+     false,
+     {0x1p-6, 0x1p20, false},
+     "none",
+     "of \"validation.accuracy\": standard deviation of the noise on the number of examples classified right, in "
+     "examples; the score of one candidate is 1/score_noise-GDP for a validation example"},
     {"sweep.select",
      "distribution",
      text,

@@ -11,10 +11,29 @@ namespace {
 
 void ReadScore(const TomlEntry& score, const std::string& path, ReadContext& context) {
   context.document.select->score = score.value.text;
+  if (score.value.text == kPrivateScore) return;
   const std::string wrong = RefuseScore(score.value.text);
   if (!wrong.empty())
     context.diagnostics.AddError(score.value.where, path + ".score", path + ".score: " + wrong,
-                                 {std::string(kPublicScore)});
+                                 {std::string(kPublicScore), std::string(kPrivateScore)});
+}
+
+// A score on private examples has noise, and no other has.
+void ReadScoreNoise(const TomlNode& select, const std::string& path, ReadContext& context) {
+  SelectSpec& spec = *context.document.select;
+  const TomlEntry *score = select.Find("score"), *noise = select.Find("score_noise");
+  if (noise != nullptr) spec.score_noise = noise->value.Number();
+  if (context.partial) return;
+  const bool hidden = spec.score == kPrivateScore;
+  if (hidden && noise == nullptr)
+    context.diagnostics.AddError(
+        score->value.where, path + ".score_noise",
+        path + ".score = \"" + spec.score +
+            "\" is measured on private examples, and needs noise: set score_noise, its standard deviation in examples");
+  if (!hidden && noise != nullptr)
+    context.diagnostics.AddError(noise->where, path + ".score_noise",
+                                 path + ".score_noise is that of score = \"" + std::string(kPrivateScore) +
+                                     "\"; a score on public examples has none: leave it out, or set that score");
 }
 
 void ReadDistribution(const TomlNode& select, const std::string& path, ReadContext& context) {
@@ -50,7 +69,8 @@ std::string RefuseScore(const std::string& score) {
   if (score.starts_with("validation.") || score.starts_with("train.") || score.starts_with("private."))
     return score +
            " reads private examples, and no claim of a trial covers a score on them; measure on public examples: \"" +
-           std::string(kPublicScore) + "\"";
+           std::string(kPublicScore) + "\"; [sweep.select] alone can pay for one, \"" + std::string(kPrivateScore) +
+           "\" with score_noise";
   if (score.starts_with("audit.") || score.starts_with("synthetic."))
     return score + " is measured after a trial has ended, which is too late to choose by; the score is \"" +
            std::string(kPublicScore) + "\"";
@@ -64,6 +84,7 @@ void ReadSelect(const TomlNode& select, ReadContext& context) {
   context.document.select.emplace();
   context.document.select->where = select.where;
   if (const TomlEntry* score = select.Find("score")) ReadScore(*score, path, context);
+  ReadScoreNoise(select, path, context);
   ReadDistribution(select, path, context);
 }
 

@@ -15,6 +15,8 @@ struct SweepDocument;
 
 // Measured on the labelled public examples.
 inline constexpr std::string_view kPublicScore = "public.accuracy";
+// Measured on the private examples of the split's validation part, with noise that the selection's claim pays for.
+inline constexpr std::string_view kPrivateScore = "validation.accuracy";
 
 // Names of distributions of K.
 inline constexpr std::array<std::string_view, 4> kDrawDistributions = {"poisson", "geometric", "logarithmic",
@@ -25,10 +27,12 @@ struct SelectSpec {
   std::string distribution;  // one of kDrawDistributions
   double mean = 0;           // of K
   std::optional<double> eta;
+  double score_noise = 0;  // of kPrivateScore: standard deviation, in examples; 0 for a public score
   Position where;
 };
 
-// Returns why a metric cannot be what settings are chosen by, with what to write; empty for one that can.
+// Returns why a metric cannot be what settings are chosen by without paying for it, with what to write; empty for one
+// that can.
 [[nodiscard]] std::string RefuseScore(const std::string& score);
 
 // Reads [sweep.select] into the document of `context`.

@@ -41,7 +41,7 @@ struct TeacherDefinition {
 
 struct DataTable {
   std::shared_ptr<DataSpec> data;
-  Position where, path, train, public_range, test;
+  Position where, path, train, public_range, test, validation;
   bool valid = true;
   bool readable = true;  // reader and path are known, so that the files can be looked at
 };

@@ -441,6 +441,7 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   if (tells_side_information_) {
     TrialSpec shown = spec;
     if (document_.select) shown.score = document_.select->score;
+    if (document_.select) shown.score_noise = document_.select->score_noise;
     spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(shown, FindTeacherSpec(student)));
   }
   if (document_.search) spec.axes.emplace_back(std::string(kSuggestionKey), std::to_string(suggested_.size() - 1));

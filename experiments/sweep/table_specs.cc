@@ -185,7 +185,8 @@ void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
 }
 
 std::string SideInformation(const TrialSpec& student, const TrialSpec* teacher) {
-  const bool labels = !student.score.empty() || (teacher != nullptr && teacher->trained_on != TrainedOn::private_split);
+  const bool compared = !student.score.empty() && student.score_noise == 0;
+  const bool labels = compared || (teacher != nullptr && teacher->trained_on != TrainedOn::private_split);
   const bool known = student.source == QuerySource::procedural || SharesLabels(student) || HasFrozenFeatures(student) ||
                      (teacher != nullptr && HasFrozenFeatures(*teacher));
   std::string all;

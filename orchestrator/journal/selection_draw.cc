@@ -72,9 +72,11 @@ TrialSpec MakeSelectionTrial(const SweepPlan& plan) {
   const SelectSpec& select = *plan.select;
   std::string all = select.score + '\n' + select.distribution + '\n' + ExactNumber(select.mean) + '\n' +
                     (select.eta ? ExactNumber(*select.eta) : "") + '\n';
+  if (select.score_noise > 0) all += ExactNumber(select.score_noise) + '\n';
   for (const TrialSpec& candidate : plan.trials) all += candidate.id.Hex() + '\n';
   TrialSpec spec = plan.trials.front();
   spec.score = select.score;
+  spec.score_noise = select.score_noise;
   spec.draw = kStands + (" " + Sha256Hex(all));
   spec.axes.clear();
   spec.name = "selection" + (spec.data ? "-" + spec.data->name : "");
@@ -139,6 +141,7 @@ std::vector<TrialSpec> MakeDrawnTrials(const SweepPlan& plan, const SelectionDra
     TrialSpec spec = plan.trials.at(pick.candidate);
     spec.seed = pick.seed;
     spec.score = plan.select->score;
+    spec.score_noise = plan.select->score_noise;
     spec.draw = draw.selection.Hex() + " " + pick.nonce;
     spec.id = ComputeTrialId(spec);
     if (const std::size_t tail = spec.name.rfind("-s0"); tail != std::string::npos) spec.name.resize(tail);

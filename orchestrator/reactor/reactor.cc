@@ -150,7 +150,7 @@ std::uint64_t CountAnnotatedRows(const privacy::PrivacyEvent& event) {
   using enum privacy::MechanismKind;
   // A training step annotates nothing, and what stands before an answer does not either.
   if (event.kind == subsampled_gaussian || event.kind == vote_threshold || event.kind == consensus_test ||
-      event.kind == private_selection)
+      event.kind == private_selection || event.kind == validation_count)
     return 0;
   const std::int64_t rows = event.unit == privacy::EventUnit::batch ? event.rows_per_batch : 1;
   const double product = static_cast<double>(event.count) * static_cast<double>(std::max<std::int64_t>(rows, 1));

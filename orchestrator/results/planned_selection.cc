@@ -36,7 +36,8 @@ Result<PlannedSelection> PlanSelectionClaims(const SweepPlan& plan) {
   const SelectSpec& select = *plan.select;
   RETORT_ASSIGN_OR_RETURN(const privacy::DrawLaw law,
                           privacy::MakeDrawLaw(select.distribution, select.mean, select.eta));
-  RETORT_ASSIGN_OR_RETURN(const privacy::PrivacyEvent event, privacy::PlanSelection(law, plan.trials, 0));
+  RETORT_ASSIGN_OR_RETURN(const privacy::PrivacyEvent event,
+                          privacy::PlanSelection(law, plan.trials, 0, select.score_noise));
   const TrialSpec& first = plan.trials.front();
   PlannedSelection planned;
   planned.draws = privacy::DescribeDraws(law);

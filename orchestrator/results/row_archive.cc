@@ -52,7 +52,8 @@ class PathScrubber {
     if (known == nullptr) {
       DataSpec data = *spec.data;
       data.path = Shorten(data.path);
-      for (auto* source : {&data.split.train_source, &data.split.public_source, &data.split.test_source})
+      for (auto* source : {&data.split.train_source, &data.split.public_source, &data.split.test_source,
+                           &data.split.validation_source})
         if (!source->list.empty()) source->list = Shorten(source->list);
       known = std::make_shared<const DataSpec>(std::move(data));
     }

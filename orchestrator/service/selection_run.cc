@@ -191,7 +191,8 @@ class SelectionRun {
     Core& core = recovered.core;
     const std::vector<std::size_t> earlier = ListEntries(recovered, selection_.id);
     RETORT_ASSIGN_OR_RETURN(event_,
-                            privacy::PlanSelection(law_, plan_.trials, static_cast<std::int64_t>(earlier.size())));
+                            privacy::PlanSelection(law_, plan_.trials, static_cast<std::int64_t>(earlier.size()),
+                                                   plan_.select->score_noise));
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<storage::FileLock> opening,
                             storage::LockOpening(env_, FindResultsRoot(results_)));
     RETORT_RETURN_IF_ERROR(CommitJournal(recovered, outbox));

@@ -214,7 +214,8 @@ Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
   SplitSpec& split = data.split;
   Share shares[] = {{"train", split.train, split.train_source},
                     {"public", split.public_range, split.public_source},
-                    {"test", split.test, split.test_source}};
+                    {"test", split.test, split.test_source},
+                    {"validation", split.validation, split.validation_source}};
   double sum = 0;
   for (Share& share : shares) {
     if (share.source.fraction > 0) {
@@ -243,7 +244,8 @@ Status CheckLists(Env& env, DataSpec& data) {
   SplitSpec& split = data.split;
   const Share shares[] = {{"train", split.train, split.train_source},
                           {"public", split.public_range, split.public_source},
-                          {"test", split.test, split.test_source}};
+                          {"test", split.test, split.test_source},
+                          {"validation", split.validation, split.validation_source}};
   for (const Share& share : shares) {
     if (share.source.list.empty()) continue;
     RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env, share.source.list));
@@ -257,7 +259,7 @@ Status CheckLists(Env& env, DataSpec& data) {
 
 bool IsPlain(const SplitSpec& split) {
   return split.train_source == SplitSource() && split.public_source == SplitSource() &&
-         split.test_source == SplitSource();
+         split.test_source == SplitSource() && split.validation_source == SplitSource();
 }
 
 }  // namespace

@@ -246,6 +246,8 @@ Result<SplitDigests> ComputeSplitDigests(Env& env, const DataSpec& data, const D
   RETORT_RETURN_IF_ERROR(CheckUnchanged(env, data, *store, options.cache));
   RETORT_ASSIGN_OR_RETURN(const SplitLocations places, LocateSplits(env, data, *store));
   Indices indices = ListIndices(places.train, data.split.shuffle);
+  const Indices apart = ListIndices(places.validation, data.split.shuffle);
+  indices.insert(indices.end(), apart.begin(), apart.end());
   const auto hidden = static_cast<std::ptrdiff_t>(indices.size());
   for (const SplitLocation* place : {&places.public_split, &places.test}) {
     const Indices more = ListIndices(*place, data.split.shuffle);

@@ -101,10 +101,11 @@ std::string SplitName(const DataSpec& data) {
   ByteWriter out;
   for (const std::string& text : {data.reader, data.target, data.version}) out.Text(text);
   out.U64(data.split.shuffle);
-  const std::pair<const IndexRange*, const SplitSource*> shares[] = {
+  std::vector<std::pair<const IndexRange*, const SplitSource*>> shares = {
       {&data.split.train, &data.split.train_source},
       {&data.split.public_range, &data.split.public_source},
       {&data.split.test, &data.split.test_source}};
+  if (data.ValidationExamples() > 0) shares.emplace_back(&data.split.validation, &data.split.validation_source);
   for (const auto& [range, source] : shares) {
     out.I64(range->begin);
     out.I64(range->end);

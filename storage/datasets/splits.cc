@@ -169,11 +169,13 @@ Result<SplitLocations> LocateSplits(Env& env, const DataSpec& data, const Exampl
   RETORT_ASSIGN_OR_RETURN(places.train, LocateSplit(env, store, split.train, split.train_source));
   RETORT_ASSIGN_OR_RETURN(places.public_split, LocateSplit(env, store, split.public_range, split.public_source));
   RETORT_ASSIGN_OR_RETURN(places.test, LocateSplit(env, store, split.test, split.test_source));
-  const bool lists = !places.train.listed.empty() || !places.public_split.listed.empty() || !places.test.listed.empty();
+  RETORT_ASSIGN_OR_RETURN(places.validation, LocateSplit(env, store, split.validation, split.validation_source));
+  const bool lists = !places.train.listed.empty() || !places.public_split.listed.empty() ||
+                     !places.test.listed.empty() || !places.validation.listed.empty();
   std::vector<char> taken(lists ? static_cast<std::size_t>(store.size()) : 0);
   const std::string key = "data." + data.name + ".split.";
   for (const auto& [name, place] : {std::pair("train", &places.train), std::pair("public", &places.public_split),
-                                    std::pair("test", &places.test)}) {
+                                    std::pair("test", &places.test), std::pair("validation", &places.validation)}) {
     if (place->range.begin < 0 || place->range.begin > place->range.end ||
         (place->listed.empty() && place->range.end > place->count))
       return UsageError(key + name + " takes [" + std::to_string(place->range.begin) + ", " +

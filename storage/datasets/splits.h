@@ -21,7 +21,7 @@ struct SplitLocation {
   std::vector<std::int64_t> listed;
 };
 struct SplitLocations {
-  SplitLocation train, public_split, test;
+  SplitLocation train, public_split, test, validation;
 };
 // Returns the order of n examples in a split: position i holds number SplitOrder(n, shuffle)[i] of them. shuffle 0 =
 // file order; otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.

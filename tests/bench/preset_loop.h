@@ -51,7 +51,7 @@ inline TrialSpec SpecOf(const Options& options) {
   data->reader = "idx";
   data->path = RETORT_SOURCE_DIR "/experiments/data/mnist10k";
   data->examples = 10000;
-  data->split = {1,  {0, 8000}, {8000, 8000}, {9000, 10000}, {},
+  data->split = {1,  {0, 8000}, {8000, 8000}, {9000, 10000}, {}, {}, {},
                  {}, {}};  // no public split: no evaluation inside a step
   TrialSpec spec;
   spec.data = data;

@@ -173,7 +173,7 @@ std::shared_ptr<DataSpec> Digits() {
   digits->reader = "idx";
   digits->path = RETORT_SOURCE_DIR "/experiments/data/mnist10k";
   digits->examples = 10000;
-  digits->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}, {}, {}, {}};
+  digits->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}, {}, {}, {}, {}, {}};
   return digits;
 }
 

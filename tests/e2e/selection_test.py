@@ -2,8 +2,8 @@
 """Sweeps that select: the best alone is released under the selection's claim, everything else stays hidden and is
 destroyed, and kills change neither the draw nor what is released.
 
-usage: selection_test.py --retort PROGRAM --source DIR [--worker SCRIPTED_WORKER]
-With a scripted worker nothing is trained, and scores follow from ids.
+usage: selection_test.py --retort PROGRAM --source DIR [--worker SCRIPTED_WORKER] [--score private]
+With a scripted worker nothing is trained, and scores follow from ids. --score private compares on private examples.
 """
 import json
 import os
@@ -19,8 +19,11 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 import sweep_run  # noqa: E402
 
-OPTIONS = sweep_run.parse_options("retort", "source", worker="")
-ROUNDS = int(os.environ.get("RETORT_KILL_ROUNDS", "6"))
+OPTIONS = sweep_run.parse_options("retort", "source", worker="", score="public")
+ROUNDS = int(os.environ.get("RETORT_KILL_ROUNDS", "6" if OPTIONS.worker else "2"))
+PRIVATE = OPTIONS.score == "private"
+SCORE = "validation.accuracy" if PRIVATE else "public.accuracy"
+EXAMPLES = 128  # of the validation or the public part
 
 SWEEP = """
 steps = {steps}
@@ -30,7 +33,7 @@ reserve_block = 4
 name = "chosen"
 grid.lr = {lr}
 [sweep.select]
-distribution = "{distribution}"
+{score}distribution = "{distribution}"
 mean = {mean}
 [table.main]
 rows = ["method", "lr"]
@@ -47,11 +50,15 @@ class SelectionTest(unittest.TestCase):
         if OPTIONS.worker:
             self.environment["RETORT_WORKER"] = OPTIONS.worker
 
-    def write(self, noise="seeded", lr="[0.5, 1, 2, 4]", distribution="geometric", mean=4, steps=12):
+    def write(self, noise="seeded", lr="[0.5, 1, 2, 4]", distribution="geometric", mean=4, steps=12, score_noise=4):
         head = sweep_run.SMALL_DIGITS.format(source=os.path.abspath(OPTIONS.source))
         text = head.replace('noise = "seeded"', f'noise = "{noise}"').replace("\nlr = 1\n", "\n")
+        score = ""
+        if PRIVATE:
+            text = text.replace("public = [512, 640]", "validation = [512, 640]")
+            score = f'score = "{SCORE}"\nscore_noise = {score_noise}\n'
         with open(self.sweep, "w", encoding="utf-8") as file:
-            file.write(text + SWEEP.format(lr=lr, distribution=distribution, mean=mean, steps=steps))
+            file.write(text + SWEEP.format(lr=lr, distribution=distribution, mean=mean, steps=steps, score=score))
 
     def retort(self, *words, code=0, results=None):
         command = [OPTIONS.retort, *words, "--results", results or self.results]
@@ -94,7 +101,7 @@ class SelectionTest(unittest.TestCase):
         self.assert_nothing_left()
         trial = self.released()
         self.assertEqual(trial["state"], "succeeded")
-        self.assertIn("public.accuracy", trial["metrics"])
+        self.assertIn(SCORE, trial["metrics"])
         shown = self.json("show", trial["trial"])
         claims = {(c["adjacency"], c["neighbour"]): c for c in shown["claims"]}
         for claim in planned["claims"]:
@@ -110,6 +117,41 @@ class SelectionTest(unittest.TestCase):
         cells = [c for c in table["cells"] if c["state"] == "complete"]
         self.assertEqual(len(cells), 1)
         self.assertIn("selection-", json.dumps(cells[0]["claims"]))
+
+    @unittest.skipUnless(PRIVATE and not OPTIONS.worker, "of a private score, by a worker that trains")
+    def test_a_private_score_is_shown_with_its_noise_alone(self):
+        self.write(noise="secure", score_noise=100000, mean=2)
+        self.retort("run", self.sweep)
+        trial = self.released()
+        noisy = trial["metrics"][SCORE] * EXAMPLES
+        self.assertAlmostEqual(noisy, round(noisy), places=6)
+        self.assertGreater(abs(noisy), EXAMPLES, "noise of 100,000 examples was not drawn")
+        shown = [name for name in trial["metrics"] if "validation" in name or "public" in name]
+        self.assertEqual(shown, [SCORE])
+        said = self.retort("show", trial["trial"]).stdout
+        self.assertIn("standard deviation 100000 on that number", " ".join(said.split()))
+
+    @unittest.skipUnless(PRIVATE and not OPTIONS.worker, "of a private score, by a worker that trains")
+    def test_a_loud_score_costs_more(self):
+        cost = []
+        for score_noise in (0.4, 1, 1000):
+            self.write(noise="secure", score_noise=score_noise)
+            planned = self.json("plan", self.sweep)
+            self.assertEqual(planned["selection"]["score_noise"], score_noise)
+            self.assertEqual(planned["data"][0]["validation"], EXAMPLES)
+            cost.append(planned["selection"]["claims"][0]["epsilon"])
+        self.assertGreater(cost[0], cost[2])
+        self.assertGreaterEqual(cost[1], cost[2])
+        self.assertIn("The score is private", self.retort("plan", self.sweep).stdout)
+
+    @unittest.skipUnless(PRIVATE, "of a private score")
+    def test_another_noise_is_another_selection(self):
+        self.write()
+        self.retort("run", self.sweep)
+        self.write(score_noise=5)
+        run = self.retort("run", self.sweep, code=None)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("another selection", run.stderr)
 
     def test_running_again_changes_nothing(self):
         self.write()
@@ -148,7 +190,7 @@ class SelectionTest(unittest.TestCase):
         _, said = process.communicate()
         for trial in trials:
             self.assertNotIn(trial[-16:-8], said)
-        self.assertNotIn("public.accuracy =", said)
+        self.assertNotIn(SCORE + " =", said)
 
     def test_hidden_folder_is_closed_where_others_may_read(self):
         self.write(mean=30, steps=60)
@@ -264,11 +306,14 @@ class SelectionTest(unittest.TestCase):
         self.assert_refused("chaos", self.sweep)
 
     def test_bad_input_names_the_reason(self):
-        for change, words in ((("\n[sweep]", '\nstop = { metric = "test.accuracy", above = 0.9 }\n[sweep]'), "test split"),
-                              (('distribution = "geometric"', 'score = "test.accuracy"\ndistribution = "geometric"'),
-                               "test split"),
+        own = ((("validation = [512, 640], ", ""), "split.validation"), (("score_noise = 4\n", ""), "score_noise"),
+               (("score_noise = 4\n", "score_noise = 0\n"), "out of range"),
+               (("validation = [512, 640]", "validation = [511, 640]"), "disjoint"),
+               ((f'score = "{SCORE}"\n', ""), "leave it out")) if PRIVATE else (
+                   (("public = [512, 640], ", ""), "public"),
+                   (('distribution = "geometric"', 'score = "test.accuracy"\ndistribution = "geometric"'), "test split"))
+        for change, words in (*own,(("\n[sweep]", '\nstop = { metric = "test.accuracy", above = 0.9 }\n[sweep]'), "test split"),
                               (("noise_multiplier = 1\n", "noise_multiplier = 0\n"), ""),
-                              (("public = [512, 640], ", ""), "public"),
                               (("[sweep.select]", "seeds = [1]\n[sweep.select]"), "seed"),
                               (('distribution = "geometric"', 'distribution = "constant"'), "constant")):
             self.write(noise="secure")

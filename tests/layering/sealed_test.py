@@ -19,6 +19,7 @@ HEAD = """#include <utility>
 #include "worker/release/dpsgd_step.h"
 #include "worker/release/label_response.h"
 #include "worker/release/noisy_votes.h"
+#include "worker/release/validation_count.h"
 using namespace retort;
 using namespace retort::worker;
 using namespace retort::worker::release;
@@ -29,7 +30,8 @@ class Outsider : public TeacherModel {
   at::Tensor Logits(const at::Tensor& x) override { return x; }
 };
 std::int64_t Use(TeacherModel& teacher, Answers& answers, ClippedSum& sum, Charge& charge, ChargeBook& book,
-                 Mechanism& mechanism, noise::NoiseKey& key, EmbeddingSum& embedding, PrivateLabels& labels) {
+                 Mechanism& mechanism, noise::NoiseKey& key, EmbeddingSum& embedding, PrivateLabels& labels,
+                 ValidationCount& right) {
   privacy::PrivacyEvent event = mechanism.Describe(answers.rows());
 """
 TAIL = "  return answers.step() + charge.count() + book.drawn();\n}\n"
@@ -40,6 +42,7 @@ ALLOWED = [
     "sum.Add(at::Tensor());",
     "embedding.Add(at::Tensor(), at::Tensor());",
     "auto count = labels.size();",
+    "right.Add(at::Tensor(), at::Tensor());",
 ]
 # Each line, and what the compiler says about it.
 REFUSED = [
@@ -57,6 +60,8 @@ REFUSED = [
     ("auto j = sum.sum_;", "private"),
     ("auto r = embedding.sum_;", "private"),
     ("auto s = labels.labels_;", "private"),
+    ("auto v = right.right_;", "private"),
+    ("ValidationCount w = right;", "deleted"),
     ("PrivateLabels t = labels;", "deleted"),
     ("Charge k(event, 1);", "private"),
     ("Charge l = charge;", "deleted"),

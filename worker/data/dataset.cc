@@ -34,7 +34,7 @@ Examples Take(const storage::ExampleStore& store, const std::vector<std::int64_t
 
 SplitRows MakeSplitRows(const storage::SplitLocations& places, std::uint64_t shuffle) {
   return {storage::ListIndices(places.train, shuffle), storage::ListIndices(places.public_split, shuffle),
-          storage::ListIndices(places.test, shuffle)};
+          storage::ListIndices(places.test, shuffle), storage::ListIndices(places.validation, shuffle)};
 }
 
 // Of raw pixels, as the set's files hold them.
@@ -50,12 +50,17 @@ Result<CheckedDataset> LoadPixels(const DataSpec& spec, const storage::ExampleSt
                                   const storage::SplitLocations& places) {
   DataSpec found = spec;
   found.channels = store.channels();
-  Dataset data{{store.channels(), store.height(), store.width()}, store.classes(), {}, {}, {}, FindPixelScale(found)};
+  Dataset data;
+  data.shape = {store.channels(), store.height(), store.width()};
+  data.classes = store.classes();
+  data.scale = FindPixelScale(found);
   const PixelLevels levels(store.channels(), data.scale);
   const SplitRows rows = MakeSplitRows(places, spec.split.shuffle);
   data.train = Take(store, rows.train, levels);
   data.public_split = Take(store, rows.public_split, levels);
   data.test = Take(store, rows.test, levels);
+  data.validation = Take(store, rows.validation, levels);
+  data.validation_apart = AreApart(rows.train, rows.validation);
   return CheckedDataset{std::move(data), PixelsShared(store, rows)};
 }
 
@@ -76,10 +81,16 @@ Result<CheckedDataset> DecodePictures(storage::Env& env, const DataSpec& spec,
                           LoadPictures(env, spec, std::move(store), rows, cache, threads, As("decoding", progress)));
   DataSpec shaped = spec;
   shaped.channels = loaded.shape.channels;
-  Dataset data{
-      loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split), std::move(loaded.test),
-      FindPixelScale(shaped)};
-  data.skipped = loaded.skipped_train + loaded.skipped_public + loaded.skipped_test;
+  Dataset data;
+  data.shape = loaded.shape;
+  data.classes = classes;
+  data.train = std::move(loaded.train);
+  data.public_split = std::move(loaded.public_split);
+  data.test = std::move(loaded.test);
+  data.validation = std::move(loaded.validation);
+  data.validation_apart = AreApart(rows.train, rows.validation);
+  data.scale = FindPixelScale(shaped);
+  data.skipped = loaded.skipped_train + loaded.skipped_public + loaded.skipped_test + loaded.skipped_validation;
   return CheckedDataset{std::move(data), loaded.shared};
 }
 
@@ -91,7 +102,8 @@ at::Tensor PerChannel(const std::vector<double>& values, const at::Tensor& image
 }  // namespace
 
 void MoveTo(const at::Device& device, Dataset& data) {
-  for (Examples* examples : {&data.train, &data.public_split, &data.test}) *examples = examples->On(device);
+  for (Examples* examples : {&data.train, &data.public_split, &data.test, &data.validation})
+    *examples = examples->On(device);
   data.device = device;
 }
 

@@ -22,9 +22,11 @@ struct Dataset {
   Examples train;         // the private examples
   Examples public_split;  // may be empty
   Examples test;
+  Examples validation = {};                 // private examples that no training sees; may be empty
+  bool validation_apart = false;            // none of `validation` is in `train`, by its index in the set
   PixelScale scale = {{0.1307}, {0.3081}};  // one value a channel; unless a set says otherwise, MNIST's
   at::Device device = at::kCPU;             // where all of them lie, and with them everything that a trial computes
-  std::int64_t skipped = 0;                 // broken pictures of the three splits, which none of them holds
+  std::int64_t skipped = 0;                 // broken pictures of the splits, which none of them holds
 };
 
 // Called on the calling thread, several times a second, while pictures are read ("checking") or decoded ("decoding"):
@@ -54,7 +56,7 @@ void MoveTo(const at::Device& device, Dataset& data);
 // A data set in memory, with what its splits have to do with each other.
 struct CheckedDataset {
   Dataset data;
-  bool shared = false;  // a picture of the private split is in the public or the test split, too
+  bool shared = false;  // a private picture is in the public or the test split, too
 };
 
 // As LoadDataset.

@@ -16,7 +16,7 @@ storage::ImageSet MakePictureSet(const DataSpec& data, std::shared_ptr<const sto
                                  const SplitRows& rows, int threads) {
   storage::ImageSet set;
   set.digest = data.digest;
-  for (const auto* split : {&rows.train, &rows.public_split, &rows.test})
+  for (const auto* split : {&rows.train, &rows.public_split, &rows.test, &rows.validation})
     set.rows.insert(set.rows.end(), split->begin(), split->end());
   std::sort(set.rows.begin(), set.rows.end());
   set.rows.erase(std::unique(set.rows.begin(), set.rows.end()), set.rows.end());
@@ -83,6 +83,7 @@ Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
   out.train = Split(images, *store, rows.train, out.skipped_train);
   out.public_split = Split(images, *store, rows.public_split, out.skipped_public);
   out.test = Split(images, *store, rows.test, out.skipped_test);
+  out.validation = Split(images, *store, rows.validation, out.skipped_validation);
   out.shared = PicturesShared(*images, rows);
   return out;
 }

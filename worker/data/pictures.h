@@ -16,13 +16,13 @@ namespace retort::worker {
 
 struct PictureSplits {
   ImageShape shape;
-  Examples train, public_split, test;  // on the CPU
-  // Broken pictures of the three splits, which with on_error "skip-and-count" are in none of them. The
+  Examples train, public_split, test, validation;  // on the CPU
+  // Broken pictures of the splits, which with on_error "skip-and-count" are in none of them. The
   // numbers of the others do not move: which place of the split an example has follows from its number in the
   // set. So the neighbours that a claim compares are sets of readable pictures, and which pictures are broken
   // is not hidden.
   std::vector<storage::SkippedImage> skipped;
-  std::int64_t skipped_train = 0, skipped_public = 0, skipped_test = 0;
+  std::int64_t skipped_train = 0, skipped_public = 0, skipped_test = 0, skipped_validation = 0;
   bool shared = false;  // a picture of the private split, as prepared, is in another one, too
 };
 

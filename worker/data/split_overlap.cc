@@ -121,8 +121,16 @@ std::vector<Hashed> ComputeHashes(const std::vector<std::int64_t>& rows,
 
 }  // namespace
 
+bool AreApart(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
+  std::sort(a.begin(), a.end());
+  return std::none_of(b.begin(), b.end(),
+                      [&a](std::int64_t row) { return std::binary_search(a.begin(), a.end(), row); });
+}
+
 bool SplitsShare(const SplitRows& rows, const std::function<std::string_view(std::int64_t)>& picture) {
-  const std::vector<Hashed> hidden = ComputeHashes(rows.train, picture);
+  std::vector<std::int64_t> of_people = rows.train;
+  of_people.insert(of_people.end(), rows.validation.begin(), rows.validation.end());
+  const std::vector<Hashed> hidden = ComputeHashes(of_people, picture);
   for (const auto* split : {&rows.public_split, &rows.test}) {
     for (const auto& [hash, row] : ComputeHashes(*split, picture)) {
       const std::string_view shown = picture(row);

@@ -33,11 +33,15 @@ struct SharedRows {
 
 // Numbers of the examples of each split in its set, in the split's order; disjoint.
 struct SplitRows {
-  std::vector<std::int64_t> train, public_split, test;
+  std::vector<std::int64_t> train, public_split, test, validation = {};
 };
 
-// Whether the public or the test split holds a picture of the private one, byte for byte, whatever its label.
-// `picture`: the bytes of that number in the set, empty where there is none; called from several threads.
+// Whether no number is in both.
+[[nodiscard]] bool AreApart(std::vector<std::int64_t> a, std::vector<std::int64_t> b);
+
+// Whether the public or the test split holds a private picture, of the training or the validation part, byte for byte,
+// whatever its label. `picture`: the bytes of that number in the set, empty where there is none; called from several
+// threads.
 [[nodiscard]] bool SplitsShare(const SplitRows& rows, const std::function<std::string_view(std::int64_t)>& picture);
 
 }  // namespace retort::worker

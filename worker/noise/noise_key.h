@@ -21,7 +21,8 @@ enum class Purpose : std::uint32_t {
   labels = 6,
   embedding = 7,
   thresholds = 8,
-  consensus = 9
+  consensus = 9,
+  validation = 10
 };
 
 // One stream of a key. A stream is drawn once: the mechanisms refuse to go back.

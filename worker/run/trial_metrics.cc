@@ -1,5 +1,8 @@
 #include "worker/run/trial_metrics.h"
 
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -25,12 +28,35 @@ Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, c
 }
 
 Result<Series> MeasureScore(const TrialSpec& spec, const Dataset& data, const Outcome& outcome) {
-  if (spec.score.empty()) return Series();
+  if (spec.score.empty() || HasPrivateScore(spec)) return Series();
   if (spec.score != kPublicScore) return UsageError("There is no score '" + spec.score + "'.");
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
                           MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
   RETORT_RETURN_IF_ERROR(network->LoadState("student/", outcome.parameters));
   return Series{{spec.score, Evaluate(*network, data.public_split).accuracy}};
+}
+
+Result<release::ValidationCount> CountValidation(const TrialSpec& spec, const Dataset& data, const Outcome& outcome) {
+  if (spec.score != kPrivateScore) return UsageError("There is no private score '" + spec.score + "'.");
+  if (data.validation.size() == 0)
+    return UsageError("The score " + spec.score + " needs validation examples: split.validation is empty.");
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
+                          MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
+  RETORT_RETURN_IF_ERROR(network->LoadState("student/", outcome.parameters));
+  const at::NoGradGuard no_grad;
+  release::ValidationCount count;
+  const std::int64_t most = std::min<std::int64_t>(256, MaxRowsPerPass(data.shape));
+  for (std::int64_t first = 0; first < data.validation.size(); first += most) {
+    const std::int64_t rows = std::min(most, data.validation.size() - first);
+    const at::Tensor images = data.validation.Range(first, rows);
+    count.Add(network->Forward(images).logits, data.validation.labels.narrow(0, first, rows));
+  }
+  return count;
+}
+
+Series ToScore(const TrialSpec& spec, std::int64_t noisy_count) {
+  const auto examples = static_cast<double>(spec.data->ValidationExamples());
+  return {{spec.score, static_cast<double>(noisy_count) / examples}};
 }
 
 }  // namespace retort::worker

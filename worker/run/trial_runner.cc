@@ -26,6 +26,8 @@
 #include "worker/methods/release_replay.h"
 #include "worker/methods/stop_rule.h"
 #include "worker/models/training_scopes.h"
+#include "worker/release/mechanism.h"
+#include "worker/release/validation_count.h"
 #include "worker/run/attempt_cost.h"
 #include "worker/run/checkpoint_stamp.h"
 #include "worker/run/failure.h"
@@ -98,6 +100,12 @@ class TrialRun {
     if (const Status measured = MeasureDevices(order_.start.device, inputs_.meter.get(), *gang_, device_use_);
         !measured.ok())
       return ToFailure(measured, FailureKind::gang_broken);
+    if (Leads()) {
+      if (MaybeFailure failure = Finish()) return failure;
+    }
+    if (HasPrivateScore(spec_)) {
+      if (MaybeFailure failure = DrawScore()) return failure;
+    }
     return Leads() ? Publish() : std::nullopt;
   }
 
@@ -355,10 +363,40 @@ class TrialRun {
     return std::nullopt;
   }
 
-  MaybeFailure Publish() {
+  MaybeFailure Finish() {
     Result<Outcome> outcome = method_->Finish();
     if (!outcome.ok()) return ToFailure(outcome.status(), FailureKind::internal);
     outcome_ = std::move(outcome).value();
+    return std::nullopt;
+  }
+
+  // The score on private examples: charged before it is drawn, and drawn once, whichever attempt asks. Its release
+  // comes after those of every step. Of a gang, rank 0 counts and draws.
+  MaybeFailure DrawScore() {
+    const std::int64_t place = method_->steps();
+    if (Leads()) {
+      ledger_->BeginStep(place);
+      const auto facts = SelectFacts({{privacy::kFactValidationApart, inputs_.data.validation_apart}});
+      ledger_->Record(facts, FindVoids(inputs_));
+    }
+    std::optional<release::ChargeBook> book;
+    if (Leads()) book.emplace(ledger_.get(), 1, 1);
+    const Result<at::Tensor> score = tape_->Obtain(place, [&](release::ChargeBook*) -> Result<at::Tensor> {
+      if (!book) return at::full({1}, 0, at::kLong);
+      RETORT_ASSIGN_OR_RETURN(auto mechanism, release::ValidationScore::Create(spec_, release::MakeNoiseKey(spec_)));
+      RETORT_ASSIGN_OR_RETURN(release::ValidationCount count, CountValidation(spec_, inputs_.data, outcome_));
+      RETORT_ASSIGN_OR_RETURN(release::Charge charge, book->Take(mechanism.Describe(), 1));
+      return mechanism.Release(std::move(count), std::move(charge));
+    });
+    if (!score.ok()) return StepFailed(score.status());
+    if (!Leads()) return std::nullopt;
+    if (const Status settled = book->SettleAll(); !settled.ok()) return StepFailed(settled);
+    const Series noisy = ToScore(spec_, score->item<std::int64_t>());
+    outcome_.metrics.insert(outcome_.metrics.end(), noisy.begin(), noisy.end());
+    return std::nullopt;
+  }
+
+  MaybeFailure Publish() {
     if (MaybeFailure failure = AddMetrics()) return failure;
     if (!AllFinite(outcome_.parameters)) {
       return Failure{FailureKind::not_finite, "A final parameter is not finite."};

@@ -6,7 +6,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 50> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 51> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kFloatNoise,
      "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
@@ -48,6 +48,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 50> kTexts =
     {reason::kUnrecordedAugmentation,
      "Nothing records that an example was augmented alike whichever others were drawn with it."},
     {reason::kUnrecordedParts, "Nothing records that each private label was released once."},
+    {reason::kUnrecordedValidation,
+     "Nothing records that the examples that candidates were compared on are apart from those of the training."},
     {reason::kUnrecordedEndless,
      "Nothing records that the noise on labels had no end, which so large an epsilon0 needs."},
     {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},

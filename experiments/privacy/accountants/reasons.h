@@ -41,6 +41,7 @@ inline constexpr std::string_view kUnrecordedBatchNorm = "unrecorded-no-batch-no
 inline constexpr std::string_view kUnrecordedAugmentation = "unrecorded-augmented-alone";
 inline constexpr std::string_view kUnrecordedParts = "unrecorded-labels-released-once";
 inline constexpr std::string_view kUnrecordedEndless = "unrecorded-noise-without-end";
+inline constexpr std::string_view kUnrecordedValidation = "unrecorded-validation-apart";
 inline constexpr std::string_view kLabelsOnly = "only-labels-are-protected";
 inline constexpr std::string_view kAllMembers = "members-answer-together";
 inline constexpr std::string_view kMissingAnswer = "missing-answer-shows";

@@ -87,7 +87,7 @@ void ResolveSplit(const KnownSet& set, DataSpec& data) {
   double sum = 0;
   for (const auto& [range, source] :
        {std::pair{&split.train, &split.train_source}, std::pair{&split.public_range, &split.public_source},
-        std::pair{&split.test, &split.test_source}}) {
+        std::pair{&split.test, &split.test_source}, std::pair{&split.validation, &split.validation_source}}) {
     if (source->fraction > 0) {
       range->begin = static_cast<std::int64_t>(std::floor(sum * static_cast<double>(data.examples) + 1e-6));
       sum += source->fraction;
@@ -104,7 +104,7 @@ void ResolveSplit(const KnownSet& set, DataSpec& data) {
 // published set stays as the sweep file has it.
 void AssumeAsPublished(DataSpec& data) {
   const SplitSpec& split = data.split;
-  data.examples = std::max({split.train.end, split.public_range.end, split.test.end});
+  data.examples = std::max({split.train.end, split.public_range.end, split.test.end, split.validation.end});
   const KnownSet* set = Find(data);
   if (set == nullptr) return;
   if (data.classes == 0) data.classes = set->classes;
@@ -215,6 +215,7 @@ bool AssumeAsRecorded(const std::vector<DataSpec>& recorded, DataSpec& data) {
   TakeRecorded(split.train_source, then.train_source, then.train, split.train);
   TakeRecorded(split.public_source, then.public_source, then.public_range, split.public_range);
   TakeRecorded(split.test_source, then.test_source, then.test, split.test);
+  TakeRecorded(split.validation_source, then.validation_source, then.validation, split.validation);
   return true;
 }
 
@@ -230,7 +231,7 @@ Status CountLists(storage::Env& env, DataSpec& data) {
   SplitSpec& split = data.split;
   for (const auto& [range, source] :
        {std::pair{&split.train, &split.train_source}, std::pair{&split.public_range, &split.public_source},
-        std::pair{&split.test, &split.test_source}}) {
+        std::pair{&split.test, &split.test_source}, std::pair{&split.validation, &split.validation_source}}) {
     if (source->list.empty()) continue;
     RETORT_ASSIGN_OR_RETURN(const std::int64_t count, storage::CountListed(env, source->list));
     *range = {0, count};

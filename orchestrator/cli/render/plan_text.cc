@@ -44,7 +44,10 @@ std::string DataText(const SweepPlan& plan) {
                        found ? "found" : "MISSING, taken as published", CountText(data->examples), data->channels,
                        data->height, data->width, data->classes);
     out += fmt::format("    {}{}\n", OneLine(data->path), found ? ", sha256 " + data->digest.substr(0, 16) : "");
-    out += fmt::format("    private {}, public {}, test {}, shuffle {}\n", CountText(data->PrivateExamples()),
+    const std::string apart = data->ValidationExamples() > 0
+                                  ? fmt::format(" and {} for validation", CountText(data->ValidationExamples()))
+                                  : "";
+    out += fmt::format("    private {}{}, public {}, test {}, shuffle {}\n", CountText(data->PrivateExamples()), apart,
                        CountText(data->PublicExamples()), CountText(split.test.size()), split.shuffle);
     if (data->budget)
       out += fmt::format("    budget over all trials: ε ≤ {} at δ = {}\n", EpsilonText(data->budget->epsilon),
@@ -238,6 +241,23 @@ std::string SearchText(const PlanReport& report, std::size_t width) {
   return out + "  " + Wrap(DescribeSearchCost(search.score), width - 2, 2) + "\n\n";
 }
 
+// What a score on private examples costs, and what noise it has; empty for a public one.
+std::string ScoreText(const PlanReport& report, std::size_t width) {
+  const SelectSpec& select = *report.plan->select;
+  if (select.score_noise == 0 || report.plan->data.empty()) return "";
+  const auto examples = static_cast<double>(report.plan->data.front()->ValidationExamples());
+  return "  " +
+         Wrap(
+             fmt::format("The score is private: how many of {} validation examples the student classifies right, with "
+                         "noise of standard deviation {} on that number ({:.2f} % of them). For a validation example "
+                         "one candidate's score is {}-GDP; for a training example it costs nothing beyond the "
+                         "training. No example is both, so that the worse of the two counts.",
+                         CountText(report.plan->data.front()->ValidationExamples()), SixDigitNumber(select.score_noise),
+                         100 * select.score_noise / examples, SixDigitNumber(1 / select.score_noise)),
+             width - 2, 4) +
+         "\n";
+}
+
 // What choosing costs: the claim of the best of K beside that of one candidate.
 std::string SelectionText(const PlanReport& report, std::size_t width) {
   if (!report.selection) return "";
@@ -271,7 +291,7 @@ std::string SelectionText(const PlanReport& report, std::size_t width) {
                 width - 2, 4) +
            "\n";
   }
-  return out + "  " +
+  return out + ScoreText(report, width) + "  " +
          Wrap(
              "A run that is interrupted and goes on adds a block of reserve_block releases to every candidate. How "
              "many "
@@ -352,6 +372,8 @@ ordered_json DataJson(const SweepPlan& plan) {
                     {"train", set->PrivateExamples()},
                     {"public", set->PublicExamples()},
                     {"test", set->split.test.size()}});
+  for (std::size_t i = 0; i < data.size(); ++i)
+    if (const std::int64_t apart = plan.data[i]->ValidationExamples(); apart > 0) data[i]["validation"] = apart;
   return data;
 }
 
@@ -368,10 +390,12 @@ ordered_json SelectionJson(const PlanReport& report) {
                               {"selection", NumberToJson(point.selection)}});
     claims.push_back(std::move(claim));
   }
-  return {{"score", report.plan->select->score}, {"distribution", report.plan->select->distribution},
-          {"mean", report.plan->select->mean},   {"draws", planned.draws},
-          {"candidates", report.trials.size()},  {"costs", planned.costs},
-          {"claims", std::move(claims)}};
+  ordered_json json = {{"score", report.plan->select->score}, {"distribution", report.plan->select->distribution},
+                       {"mean", report.plan->select->mean},   {"draws", planned.draws},
+                       {"candidates", report.trials.size()},  {"costs", planned.costs},
+                       {"claims", std::move(claims)}};
+  if (report.plan->select->score_noise > 0) json["score_noise"] = report.plan->select->score_noise;
+  return json;
 }
 
 std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, PlannedClaims& claims) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "experiments/base/number_text.h"
@@ -163,11 +164,10 @@ std::string FormatMarks(const std::vector<std::string>& footnotes, Notes& notes)
   return marks;
 }
 
-bool HasSelection(const ResultTable& table) {
+bool RestsOn(const ResultTable& table, std::string_view assumption) {
   for (const auto* claims : AllClaims(table))
     for (const privacy::Claim& claim : *claims)
-      if (std::find(claim.assumptions.begin(), claim.assumptions.end(), privacy::kAssumeHiddenDraws) !=
-          claim.assumptions.end())
+      if (std::find(claim.assumptions.begin(), claim.assumptions.end(), assumption) != claim.assumptions.end())
         return true;
   return false;
 }
@@ -184,10 +184,14 @@ std::vector<std::string> MakeLegend(const ResultTable& table) {
   if (!seen.empty())
     legend.emplace_back(
         "Each ε is of one trial (the worst of its seeds). `status` shows what all trials together cost a data set.");
-  if (HasSelection(table))
+  if (RestsOn(table, privacy::kAssumeHiddenDraws))
     legend.emplace_back(
         "An ε by selection-profile or selection-rdp is that of a private selection: how the settings of its row were "
         "chosen is in it, as long as nobody sees the candidates that were not (`unselected-hidden`).");
+  if (RestsOn(table, privacy::kAssumeValidationApart))
+    legend.emplace_back(
+        "`validation-apart-by-index`: they were compared on private examples that no training saw, with noise; the ε "
+        "holds for these examples and for those of the training.");
   legend.insert(legend.end(), table.search.begin(), table.search.end());
   AddMeasurements(table, legend);
   AddPublished(table, legend);

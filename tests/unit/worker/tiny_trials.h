@@ -57,7 +57,7 @@ class TinyTrials {
     data_->reader = "idx";
     data_->path = folder_ / "data";
     data_->classes = 4;
-    data_->split = {3, {0, 120}, {120, 160}, {160, 200}, {}, {}, {}};
+    data_->split = {3, {0, 120}, {120, 160}, {160, 200}, {}, {}, {}, {}, {}};
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data_).ok());
   }
 

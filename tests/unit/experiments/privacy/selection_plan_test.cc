@@ -279,6 +279,139 @@ TEST(SelectionPlan, BudgetsAreHeldAgainstSelections) {
   EXPECT_TRUE(FindTotalAboveBudget({{event}}, {cost - 0.001, 1e-5}));
 }
 
+// delta(epsilon) of mu-GDP in closed form [Balle and Wang 2018], and its epsilon by bisection.
+double GdpEpsilon(double mu, double delta) {
+  const auto cdf = [](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; };
+  double low = 0, high = 100;
+  for (int round = 0; round < 200; ++round) {
+    const double e = (low + high) / 2;
+    (cdf(mu / 2 - e / mu) - std::exp(e) * cdf(-mu / 2 - e / mu) > delta ? low : high) = e;
+  }
+  return high;
+}
+
+TrialSpec Scored(double noise) {
+  TrialSpec spec = Candidate(noise);
+  auto data = std::make_shared<DataSpec>(*spec.data);
+  data->split.train = {0, 7000};
+  data->split.validation = {7000, 8000};
+  data->split.public_range = {0, 0};
+  spec.data = data;
+  return spec;
+}
+
+PrivacyEvent PlannedScore(double training_noise, double score_noise, std::int64_t lost = 0) {
+  const std::vector<TrialSpec> candidates = {Scored(training_noise)};
+  Result<PrivacyEvent> event = PlanSelection(Geometric(10), candidates, lost, score_noise);
+  EXPECT_TRUE(event.ok()) << event.status().message();
+  return event.ok() ? *event : PrivacyEvent();
+}
+
+std::vector<PrivacyEvent> DrawnScore(double training_noise, double score_noise) {
+  TrialSpec spec = Scored(training_noise);
+  spec.score_noise = score_noise;
+  std::vector<PrivacyEvent> events = PlanEvents(spec).value();
+  events.push_back(PlanScore(spec));
+  return events;
+}
+
+Claim FindScored(const PrivacyEvent& event, Neighbour neighbour) {
+  return *FindClaim(ComputeSelectionClaims(Scored(2), event), neighbour);
+}
+
+TEST(SelectionPlan, ALoudScoreCostsWhatItsNoiseSays) {
+  const PrivacyEvent event = PlannedScore(200, 0.5);
+  for (const Neighbour neighbour : {Neighbour::add_remove, Neighbour::replace}) {
+    const Claim claim = FindScored(event, neighbour);
+    ASSERT_EQ(claim.status, ClaimStatus::proven) << claim.reason;
+    // 1/S-GDP under either relation: an example that is replaced moves the count by 1, too.
+    const double alone = GdpEpsilon(1 / 0.5, claim.delta);
+    EXPECT_NEAR(ComputeWorstCandidate(claim, event), alone, 0.002 * alone);
+    SelectionBase base;
+    base.mu = 2;
+    EXPECT_NEAR(claim.epsilon, ComputeSelectionBound(Geometric(10), SelectionPool({base}), claim.delta).epsilon, 0.1);
+    EXPECT_GT(claim.epsilon, alone);
+    const auto& assumed = claim.assumptions;
+    EXPECT_NE(std::find(assumed.begin(), assumed.end(), kAssumeValidationApart), assumed.end());
+  }
+}
+
+TEST(SelectionPlan, AQuietScoreCostsNothingBeyondTheTraining) {
+  const std::vector<TrialSpec> candidates = {Scored(2)};
+  TrialSpec open = Scored(2);
+  auto data = std::make_shared<DataSpec>(*open.data);
+  data->split.public_range = {8000, 9000};
+  open.data = data;
+  const std::vector<TrialSpec> opened = {open};
+  const PrivacyEvent free = PlanSelection(Geometric(10), opened, 0).value(), paid = PlannedScore(2, 1e5);
+  for (const Neighbour neighbour : {Neighbour::add_remove, Neighbour::replace})
+    EXPECT_NEAR(FindScored(paid, neighbour).epsilon, FindScored(free, neighbour).epsilon, 0.002);
+}
+
+TEST(SelectionPlan, EitherPartMayBeTheWorse) {
+  double last = 1e9;
+  for (const double score : {0.5, 1.0, 2.0, 4.0}) {
+    const double epsilon = FindScored(PlannedScore(20, score), Neighbour::add_remove).epsilon;
+    EXPECT_LT(epsilon, last);
+    last = epsilon;
+  }
+}
+
+TEST(SelectionPlan, ALostRunMayHaveDrawnAScore) {
+  const PrivacyEvent event = PlannedScore(200, 1, 1);
+  EXPECT_EQ(event.selection->candidates.front().back().count, 2);
+  const Claim claim = FindScored(event, Neighbour::add_remove);
+  EXPECT_NEAR(ComputeWorstCandidate(claim, event), GdpEpsilon(std::sqrt(2.0), claim.delta), 0.01);
+}
+
+TEST(SelectionPlan, AScoreWithoutValidationExamplesIsRefused) {
+  const std::vector<TrialSpec> candidates = {Candidate(2)};
+  const Status status = PlanSelection(Geometric(3), candidates, 0, 4).status();
+  EXPECT_NE(status.message().find("split.validation"), std::string::npos) << status.message();
+}
+
+TEST(SelectionPlanMutants, AScoreThatIsNotPlannedForIsCaught) {
+  const PrivacyEvent event = PlannedScore(2, 4);
+  EXPECT_EQ(FindUncovered(event, DrawnScore(2, 4)), "");
+  EXPECT_EQ(FindUncovered(event, DrawnScore(2, 3)), reason::kCandidateOutsidePlan) << "less noise";
+  EXPECT_EQ(FindUncovered(Planned({Candidate(2)}), DrawnScore(2, 4)), reason::kCandidateOutsidePlan) << "not paid";
+  std::vector<PrivacyEvent> twice = DrawnScore(2, 4);
+  twice.push_back(twice.back());
+  EXPECT_EQ(FindUncovered(event, twice), reason::kCandidateOutsidePlan) << "drawn again";
+  EXPECT_EQ(FindUncovered(PlannedScore(2, 4, 1), twice), "") << "a lost run had paid for it";
+  std::vector<PrivacyEvent> unknown = DrawnScore(2, 4);
+  unknown.back().facts.clear();
+  EXPECT_EQ(FindUncovered(event, unknown), reason::kCandidateOutsidePlan) << "nobody knows that the parts are apart";
+  std::vector<PrivacyEvent> seeded = DrawnScore(2, 4);
+  seeded.back().source = NoiseSource::seeded;
+  EXPECT_EQ(FindUncovered(event, seeded), reason::kCandidateOutsidePlan);
+}
+
+TEST(SelectionPlanMutants, ACountOfHalfTheSensitivityIsCaught) {
+  const PrivacyEvent event = PlannedScore(200, 1);
+  const auto changed = [&event](const auto& change) {
+    auto selection = std::make_shared<PrivateSelection>(*event.selection);
+    change(selection->candidates.front().back());
+    PrivacyEvent bare = event;
+    bare.selection = selection;
+    return FindScored(bare, Neighbour::add_remove);
+  };
+  const Claim half = changed([](PrivacyEvent& score) { score.sensitivity = 0.5; });
+  EXPECT_FALSE(std::isfinite(half.epsilon));
+  EXPECT_EQ(half.reason, reason::kBadEvent);
+  const Claim unknown = changed([](PrivacyEvent& score) { score.facts.clear(); });
+  EXPECT_EQ(unknown.reason, reason::kUnrecordedValidation);
+  EXPECT_FALSE(std::isfinite(changed([](PrivacyEvent& score) { score.noise_std = 0; }).epsilon));
+  EXPECT_FALSE(std::isfinite(changed([](PrivacyEvent& s) { s.source = NoiseSource::seeded; }).epsilon));
+}
+
+TEST(SelectionPlan, AScoreOutsideASelectionIsComposed) {
+  const std::vector<PrivacyEvent> all = DrawnScore(200, 1);
+  const double both = ComputeRelationBound(kExampleAdded, all, 1e-5, nullptr).epsilon;
+  EXPECT_GE(both, ComputeRelationBound(kExampleAdded, {all.back()}, 1e-5, nullptr).epsilon);
+  EXPECT_NEAR(ComputeRelationBound(kExample, {all.back()}, 1e-5, nullptr).epsilon, GdpEpsilon(1, 1e-5), 0.002);
+}
+
 TEST(SelectionPlan, ALawThatIsNoneLeavesNoBound) {
   const PrivacyEvent event = Planned({Candidate(2)});
   auto selection = std::make_shared<PrivateSelection>(*event.selection);

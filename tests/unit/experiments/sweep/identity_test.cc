@@ -20,7 +20,7 @@ std::shared_ptr<DataSpec> Digits() {
   data->reader = "idx";
   data->path = "/data";
   data->digest = std::string(64, 'a');
-  data->split = {1, {0, 80}, {80, 90}, {90, 100}, {}, {}, {}};
+  data->split = {1, {0, 80}, {80, 90}, {90, 100}, {}, {}, {}, {}, {}};
   data->examples = 100;
   return data;
 }

@@ -57,10 +57,69 @@ TEST(SweepSelect, ScoreOnTheTestSplitIsRefused) {
   EXPECT_NE(error.find(":14:"), std::string::npos) << error;
 }
 
-TEST(SweepSelect, ScoreOnPrivateExamplesIsRefused) {
+TEST(SweepSelect, ScoreOnTrainingExamplesIsRefused) {
   const std::string error =
-      FirstError("[sweep.select]\nscore = \"validation.accuracy\"\ndistribution = \"poisson\"\nmean = 10\n");
+      FirstError("[sweep.select]\nscore = \"train.accuracy\"\ndistribution = \"poisson\"\nmean = 10\n");
   EXPECT_NE(error.find("no claim of a trial covers"), std::string::npos) << error;
+  EXPECT_NE(error.find("score_noise"), std::string::npos) << error;
+}
+
+TEST(SweepSelect, ScoreOnPrivateExamplesHasNoise) {
+  const std::string lines = "distribution = \"poisson\"\nmean = 10\n";
+  const std::string select = "[sweep.select]\nscore = \"validation.accuracy\"\n";
+  const SweepPlan plan = GoodPlan(kHead + kSelecting + select + "score_noise = 12.5\n" + lines);
+  EXPECT_EQ(plan.select->score, "validation.accuracy");
+  EXPECT_EQ(plan.select->score_noise, 12.5);
+  const std::string missing = FirstError(select + lines);
+  EXPECT_NE(missing.find("needs noise: set score_noise"), std::string::npos) << missing;
+  EXPECT_NE(missing.find(":14:"), std::string::npos) << missing;
+  for (const char* noise : {"0", "-1", "0.01", "inf"}) {
+    const std::string error = FirstError(select + "score_noise = " + noise + "\n" + lines);
+    EXPECT_NE(error.find("sweep.select.score_noise"), std::string::npos) << error;
+    EXPECT_NE(error.find(":15:"), std::string::npos) << error;
+  }
+}
+
+TEST(SweepSelect, NoiseOfAPublicScoreIsRefused) {
+  for (const char* score : {"", "score = \"public.accuracy\"\n"}) {
+    const std::string error = FirstError("[sweep.select]\n" + std::string(score) +
+                                         "score_noise = 4\ndistribution = \"poisson\"\nmean = 10\n");
+    EXPECT_NE(error.find("leave it out, or set that score"), std::string::npos) << error;
+  }
+}
+
+std::string SplitError(const std::string& split) {
+  std::string head = kHead;
+  const std::string train = "train = [0, 8000]";
+  head.replace(head.find(train), train.size(), split);
+  const PlanOutcome outcome = PlanText(head + kSelecting);
+  return outcome.errors.empty() ? "" : Render(outcome.errors.front());
+}
+
+TEST(SweepSelect, ValidationExamplesAreApart) {
+  EXPECT_EQ(SplitError("train = [0, 7000], validation = [7000, 8000]"), "");
+  for (const char* overlap : {"[6999, 8000]", "[8500, 8600]", "[9999, 10000]"}) {
+    const std::string error = SplitError("train = [0, 7000], validation = " + std::string(overlap));
+    EXPECT_NE(error.find("data.digits.split.validation"), std::string::npos) << error;
+    EXPECT_NE(error.find("must be disjoint"), std::string::npos) << error;
+    EXPECT_NE(error.find(":5:"), std::string::npos) << error;
+  }
+  EXPECT_NE(SplitError("train = [0, 0], validation = [0, 8000]").find("holds no example"), std::string::npos);
+  EXPECT_NE(SplitError("train = [0, 7000], validation = [7000, 7000]").find("holds no example"), std::string::npos);
+  EXPECT_NE(SplitError("train = [0, 7000], validation = 0.1").find("cannot stand beside"), std::string::npos);
+}
+
+TEST(SweepSelect, ValidationExamplesArePartOfTheId) {
+  const auto plan = [](const std::string& split) {
+    std::string head = kHead;
+    head.replace(head.find("train = [0, 8000]"), 17, split);
+    return GoodPlan(head + kSelecting).trials.front();
+  };
+  const TrialSpec one = plan("train = [0, 7000], validation = [7000, 8000]");
+  EXPECT_EQ(one.data->PrivateExamples(), 7000);
+  EXPECT_EQ(one.data->ValidationExamples(), 1000);
+  EXPECT_NE(one.id, plan("train = [0, 7000], validation = [7000, 7900]").id);
+  EXPECT_NE(one.id, plan("train = [0, 7000]").id);
 }
 
 TEST(SweepSelect, ScoreThatDependsOnOtherTrialsIsRefused) {

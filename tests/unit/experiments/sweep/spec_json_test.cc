@@ -32,7 +32,7 @@ TrialSpec Unusual() {
   data->path = "/somewhere/else";
   data->digest = std::string(64, 'f');
   data->published_as = "mnist";
-  data->split = {5, {0, 10}, {10, 20}, {20, 30}, {}, {}, {}};
+  data->split = {5, {0, 10}, {10, 20}, {20, 28}, {28, 30}, {}, {}, {}, {"", "/lists/apart.txt", "", 0, false}};
   data->budget = Budget{3.5, 1e-6};
   data->examples = 30;
   data->channels = 3;
@@ -46,6 +46,8 @@ TrialSpec Unusual() {
   spec.id = TrialId(0xfedcba9876543210U);
   spec.seed = std::numeric_limits<std::int64_t>::max();
   spec.name = "teacher-single-digits-s0";
+  spec.score = "validation.accuracy";
+  spec.score_noise = 1.0 / 3;
   spec.axes = {{"sigma", "50"}, {"reading", "working"}};
   return spec;
 }
@@ -61,6 +63,10 @@ TEST(SpecJson, EveryKeyComesBackExactly) {
   EXPECT_EQ(decoded->id, spec.id);
   EXPECT_EQ(decoded->name, spec.name);
   EXPECT_EQ(decoded->axes, spec.axes);
+  EXPECT_EQ(decoded->score, spec.score);
+  EXPECT_EQ(decoded->score_noise, spec.score_noise);
+  EXPECT_EQ(decoded->data->split.validation, spec.data->split.validation);
+  EXPECT_EQ(decoded->data->split.validation_source, spec.data->split.validation_source);
   EXPECT_EQ(EncodeTrialSpec(*decoded), EncodeTrialSpec(spec));
   EXPECT_EQ(CanonicalEncoding(*decoded), CanonicalEncoding(spec));
 }

@@ -122,6 +122,19 @@ TEST(ExampleMarks, PicturesAreDecodedOnceAndADamagedCacheIsMadeAnew) {
   EXPECT_EQ(Digests(pictures, options).hidden, digests.hidden);
 }
 
+TEST(ExampleMarks, ValidationExamplesArePrivate) {
+  TemporaryDirectory folder;
+  DataSpec data = Idx(folder / "a", {7, 8, 1, 2});
+  const SplitDigests before = Digests(data);
+  data.split.validation = {2, 3};
+  data.split.test = {3, 4};
+  const SplitDigests digests = Digests(data);
+  EXPECT_EQ(digests.hidden.size(), before.hidden.size() + 1);
+  const auto apart = ComputeImageDigest(1, kSide, kSide, MakePicture(1).data());
+  EXPECT_NE(std::find(digests.hidden.begin(), digests.hidden.end(), apart), digests.hidden.end());
+  EXPECT_EQ(std::find(digests.shown.begin(), digests.shown.end(), apart), digests.shown.end());
+}
+
 class MarkStore : public ::testing::Test {
  protected:
   DataMarks Made(const MarkKey& key, char digest, const std::vector<int>& pictures) const {
@@ -208,6 +221,9 @@ TEST(SplitName, SaysWhichExamplesArePrivate) {
   EXPECT_NE(SplitName(other), SplitName(data));
   other = data;
   other.split.train_source.digest = std::string(64, 'a');
+  EXPECT_NE(SplitName(other), SplitName(data));
+  other = data;
+  other.split.validation = {10, 12};
   EXPECT_NE(SplitName(other), SplitName(data));
   other = data;
   other.name = "another";

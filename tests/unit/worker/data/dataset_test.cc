@@ -34,6 +34,24 @@ TEST(Dataset, SensitiveClassesArePrivate) {
   EXPECT_TRUE(data->test.labels.equal(before->test.labels));
 }
 
+// What a score is measured on is no part of what training sees.
+TEST(Dataset, ValidationExamplesAreApart) {
+  const TinyTrials tiny;
+  const auto before = LoadDataset(storage::PosixEnv(), *tiny.data());
+  EXPECT_EQ(before->validation.size(), 0);
+  DataSpec spec = *tiny.data();
+  spec.split.train = {0, 100};
+  spec.split.validation = {100, 120};
+  const auto data = LoadDataset(storage::PosixEnv(), spec);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_TRUE(data->validation_apart);
+  EXPECT_TRUE(data->train.Range(0, 100).equal(before->train.Range(0, 100)));
+  EXPECT_TRUE(data->validation.Range(0, 20).equal(before->train.Range(100, 20)));
+  EXPECT_TRUE(data->validation.labels.equal(before->train.labels.narrow(0, 100, 20)));
+  spec.split.validation = {99, 119};  // no sweep file gets this far
+  EXPECT_FALSE(LoadDataset(storage::PosixEnv(), spec)->validation_apart);
+}
+
 TEST(Dataset, SplitsAreDisjointAndNormalised) {
   const TinyTrials tiny;
   const auto data = LoadDataset(storage::PosixEnv(), *tiny.data());

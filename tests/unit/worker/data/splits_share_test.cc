@@ -33,5 +33,23 @@ TEST(SplitsShare, APrivatePictureInAnotherSplitIsSeenWhicheverItIs) {
   EXPECT_FALSE(share()) << "pictures that are not there are no ones";
 }
 
+TEST(SplitsShare, ValidationPicturesArePrivateAsWell) {
+  const std::vector<std::string> pictures = {"train", "validation", "test", "validation"};
+  const auto picture = [&](std::int64_t row) { return std::string_view(pictures[static_cast<std::size_t>(row)]); };
+  SplitRows rows;
+  rows.train = {0};
+  rows.validation = {1};
+  rows.test = {2};
+  EXPECT_FALSE(SplitsShare(rows, picture));
+  rows.test = {2, 3};
+  EXPECT_TRUE(SplitsShare(rows, picture));
+}
+
+TEST(SplitsShare, PlacesInTwoPartsAreSeen) {
+  EXPECT_TRUE(AreApart({3, 1, 2}, {0, 5, 4}));
+  EXPECT_FALSE(AreApart({3, 1, 2}, {0, 2}));
+  EXPECT_TRUE(AreApart({}, {0}));
+}
+
 }  // namespace
 }  // namespace retort::worker

@@ -152,7 +152,7 @@ class PictureTrial : public TrialRunner {
     data->channels = 3;
     data->mean = data->std = {0.5, 0.5, 0.5};
     data->preprocessing = {.resize = 20, .crop = 16, .on_error = OnError::skip_and_count};
-    data->split = {0, {0, 8}, {8, 8}, {8, 12}, {}, {}, {}};
+    data->split = {0, {0, 8}, {8, 8}, {8, 12}, {}, {}, {}, {}, {}};
     const Status inspected = storage::InspectData(storage::PosixEnv(), *data, {""});
     EXPECT_TRUE(inspected.ok()) << inspected.message();
     spec_ = tiny_.Teacher("plain");
