@@ -134,7 +134,7 @@ class Remembered : public ::testing::Test {
     images.close();
     labels.close();
     trials_.data()->split = {
-        3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kPictures}, {}, {}, {}};
+        3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kPictures}, {}, {}, {}, {}, {}};
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
   }
 
