@@ -19,6 +19,7 @@
 #include "experiments/base/json.h"
 #include "experiments/methods/network_layers.h"
 #include "experiments/methods/spec_keys.h"
+#include "experiments/methods/teacher_outputs.h"
 
 namespace retort {
 namespace {
@@ -135,6 +136,11 @@ KeyValue DecodeValue(const SpecKey& key, const Json& json) {
     Reject("\"" + name + "\" is no " + std::string(key.name));
   }
   if (std::holds_alternative<bool>(shape)) return json.get<bool>();
+  if (key.type == KeyType::indices) {
+    const auto text = json.get<std::string>();
+    if (!text.empty() && !ParseOutputs(text)) Reject("\"" + text + "\" are no " + std::string(key.name));
+    return text;
+  }
   if (std::holds_alternative<std::string>(shape)) return json.get<std::string>();
   if (std::holds_alternative<double>(shape)) return json.get<double>();
   return RequireInteger<std::int64_t>(json);
@@ -388,6 +394,12 @@ class Scan {
         const std::optional<std::string_view> text = Text();
         if (text) key.set(spec_, std::string(*text));
         return text.has_value();
+      }
+      case KeyType::indices: {
+        const std::optional<std::string_view> text = Text();
+        if (!text || (!text->empty() && !ParseOutputs(*text))) return false;
+        key.set(spec_, std::string(*text));
+        return true;
       }
       case KeyType::name:
         break;

@@ -115,6 +115,13 @@ constexpr SpecKey Text(std::string_view name, KeyType type, KindMask kinds, std:
   return key;
 }
 
+template <auto... Path>
+constexpr SpecKey Indices(std::string_view name, Limits limits, KindMask kinds, std::string_view doc) {
+  SpecKey key = Row<Path...>(name, limits, kinds, doc);
+  key.type = KeyType::indices;
+  return key;
+}
+
 constexpr SpecKey Named(std::string_view name, KeyValue (*get)(const TrialSpec&), KindMask kinds,
                         std::string_view doc) {
   SpecKey key;
@@ -248,6 +255,10 @@ constexpr SpecKey kKeys[] = {
                           "file of a TorchScript module, images to logits, instead of network and weights"),
     Only(kNowhere,
          Text<&S::weights_digest>("weights_digest", KeyType::text, kLoaded, "SHA-256 of that file, as planned")),
+    Quiet(Indices<&S::outputs>(
+        "outputs", From(0, 1e6), kLoaded,
+        "which outputs of the file are the data set's classes, in the order of the classes, where it has others: "
+        "the teacher answers with these logits alone; empty: it has one for each class")),
     Only(kNowhere, Row<&S::seed>("seed", From(0, 9e15), kAll | kSleep,
                                  "from sweep.seeds: fixes initialisation, order and latents")),
     Only(kInTrial,

@@ -31,6 +31,7 @@ enum class KeyType : std::uint8_t {
   name,      // of a [data] or [teacher] entry
   text,      // any
   path,      // of a file: absolute once read; never part of identity, the digest of its bytes is
+  indices,   // at least one integer, no two alike; held as FormatOutputs writes them
 };
 
 struct Limits {

@@ -258,6 +258,7 @@ struct TrialSpec {
   // Loaded teachers: one of the two files, absolute, and the SHA-256 of its bytes, which alone is identity.
   std::string weights, torchscript;
   std::string weights_digest;
+  std::string outputs;  // their answers that are taken, as FormatOutputs has them; empty: all, one a class
   std::uint64_t seed = 0;
   NoiseMode noise = NoiseMode::secure;
   int threads = 2;  // intra-op threads; part of identity, since float sums depend on it

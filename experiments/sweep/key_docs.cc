@@ -39,6 +39,8 @@ std::string TypeText(const SpecKey& key) {
       return "string";
     case KeyType::path:
       return "path of a file";
+    case KeyType::indices:
+      return "array of integers " + LimitsText(key.limits) + ", no two alike";
     case KeyType::choice:
       break;
   }
@@ -385,8 +387,16 @@ Json ValueSchema(const SpecKey& key) {
       schema["type"] = "string";
       schema["minLength"] = 1;
       break;
+    case KeyType::indices:
+      schema["type"] = "array";
+      schema["items"]["type"] = "integer";
+      Bound(schema["items"], key.limits);
+      schema["minItems"] = 1;
+      schema["uniqueItems"] = true;
+      break;
   }
-  if (key.type != KeyType::name && key.type != KeyType::path && key.type != KeyType::text) {
+  const bool is_text = key.type == KeyType::name || key.type == KeyType::path || key.type == KeyType::text;
+  if (!is_text && key.type != KeyType::indices) {
     const KeyValue fallback = key.get(TrialSpec{});
     if (const bool* flag = std::get_if<bool>(&fallback))
       schema["default"] = *flag;

@@ -8,6 +8,7 @@
 
 #include "experiments/methods/network_layers.h"
 #include "experiments/methods/networks.h"
+#include "experiments/methods/teacher_outputs.h"
 #include "experiments/sweep/method_rules.h"
 #include "experiments/sweep/network_tables.h"
 
@@ -43,6 +44,17 @@ std::string Unfit(const TrialSpec& spec) {
     return subject + "of " + std::to_string(network->channels) + " channels; those of data." + data.name + " have " +
            std::to_string(data.channels);
   return "";
+}
+
+// Returns why the outputs that are named are not the data set's classes; empty when they are as many, or nothing is
+// known of them.
+std::string CountsOtherClasses(const TrialSpec& spec) {
+  const std::int64_t named = static_cast<std::int64_t>(ParseOutputs(spec.outputs).value().size());
+  const std::int64_t classes = spec.data->classes;
+  if (named == 0 || classes == 0 || named == classes) return "";
+  return "teacher." + spec.teacher + ".outputs names " + std::to_string(named) + " of the file's outputs, but data." +
+         spec.data->name + " has " + std::to_string(classes) +
+         " classes: name one output for each class, in the order of the classes";
 }
 
 // Of a described network; none of a network of the zoo.
@@ -361,6 +373,7 @@ bool CheckTeacher(const ResolvedTrial& trial, const TeacherDefinition& teacher, 
         {});
   };
   if (const std::string unfit = Unfit(spec); !unfit.empty()) say("network", unfit, {});
+  if (const std::string other = CountsOtherClasses(spec); !other.empty()) say("outputs", other, {});
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) say("network", mixed, apart);
   if (const std::string alike = CopiesAlike(trial); !alike.empty())

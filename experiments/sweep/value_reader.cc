@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/base/number_text.h"
+#include "experiments/methods/teacher_outputs.h"
 #include "experiments/sweep/section_keys.h"
 
 namespace retort {
@@ -36,6 +37,8 @@ std::string Expectation(const SpecKey& key) {
       return "a string";
     case KeyType::path:
       return "the path of a file";
+    case KeyType::indices:
+      return "an array of integers, as [0, 217, 482]";
   }
   return "another type";
 }
@@ -64,6 +67,27 @@ std::optional<KeyValue> ReadChoice(const TomlNode& node, const SpecKey& key, con
   }
   diagnostics.AddUnknown(node.where, path, std::string(key.TrialName()), node.text, key.ChoiceList(), true);
   return std::nullopt;
+}
+
+bool HoldsIntegers(const TomlNode& node) {
+  return node.kind == TomlKind::array && !node.items.empty() &&
+         std::all_of(node.items.begin(), node.items.end(),
+                     [](const TomlNode& item) { return item.kind == TomlKind::integer; });
+}
+
+std::optional<KeyValue> ReadIndices(const TomlNode& node, const SpecKey& key, const std::string& path,
+                                    DiagnosticCollector& diagnostics) {
+  std::vector<std::int64_t> indices;
+  for (const TomlNode& item : node.items) {
+    if (!InRange(static_cast<double>(item.integer), item.integer, item, key, path, diagnostics)) return std::nullopt;
+    if (std::find(indices.begin(), indices.end(), item.integer) != indices.end()) {
+      diagnostics.AddError(item.where, path,
+                           path + " names " + std::to_string(item.integer) + " twice: every one stands once");
+      return std::nullopt;
+    }
+    indices.push_back(item.integer);
+  }
+  return FormatOutputs(indices);
 }
 
 bool IsOfType(const TomlNode& node, SectionType type) {
@@ -171,6 +195,9 @@ std::optional<KeyValue> ReadKeyValue(const TomlNode& node, const SpecKey& key, c
       if (node.kind != TomlKind::text) break;
       diagnostics.AddError(node.where, path, path + " is empty: name a file, or leave the key out");
       return std::nullopt;
+    case KeyType::indices:
+      if (HoldsIntegers(node)) return ReadIndices(node, key, path, diagnostics);
+      break;
   }
   WrongType(node, key, path, diagnostics);
   return std::nullopt;

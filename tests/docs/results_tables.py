@@ -40,7 +40,7 @@ def proven_epsilon(claims):
 
 def make_table(document):
     """Lines of Markdown: a row for each of the table's rows, and for each teacher's network; a column for each ε that is
-    proven for adding or removing an example."""
+    proven for adding or removing an example, or the one column of a table in which none is."""
     rows = {}
     for teacher in document["teachers"]:
         if teacher["mean"] is None:
@@ -53,11 +53,12 @@ def make_table(document):
         words = [f"`{value}`" for key, value in cell["row"].items() if key != "side_information"]
         rows.setdefault(", ".join(words), {})[proven_epsilon(cell["claims"])] = cell
     columns = sorted({epsilon for row in rows.values() for epsilon in row if epsilon is not None})
-    if any(None in row for row in rows.values()):
-        raise ValueError(f"table {document['table']}: a row has no proven ε for adding or removing an example")
+    if columns and any(None in row for row in rows.values()):
+        raise ValueError(f"table {document['table']}: a row has no proven ε for adding or removing an example, and others have")
     seeds = sorted({cell["n"] for row in rows.values() for cell in row.values()})
+    columns = columns or [None]
     yield f"| test accuracy, %; seeds: {' or '.join(str(n) for n in seeds)} | " + " | ".join(
-        f"ε ≤ {epsilon:g}" for epsilon in columns) + " |"
+        "no proven ε" if epsilon is None else f"ε ≤ {epsilon:g}" for epsilon in columns) + " |"
     yield "|---" * (len(columns) + 1) + "|"
     for label, row in rows.items():
         yield f"| {label} | " + " | ".join(format_value(row.get(epsilon)) for epsilon in columns) + " |"

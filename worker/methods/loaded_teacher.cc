@@ -9,6 +9,7 @@
 
 #include "experiments/base/digests.h"
 #include "experiments/methods/spec_codec.h"
+#include "experiments/methods/teacher_outputs.h"
 #include "storage/weights/read_weights.h"
 #include "storage/weights/state_match.h"
 #include "worker/methods/method.h"
@@ -72,12 +73,22 @@ Status CheckUnchanged(const std::string& path, const std::string& found, const s
                     ". Plan again to take it as it is now, or put the former file back.");
 }
 
+std::string NameKey(const TrialSpec& spec) { return "teacher." + spec.teacher + ".outputs"; }
+
+// What to write where a file has more outputs than the data set has classes, and none were named.
+std::string Advise(const TrialSpec& spec, std::int64_t in_file, std::int64_t classes) {
+  if (!spec.outputs.empty() || in_file <= classes) return "";
+  return " The file has " + std::to_string(in_file) + " outputs: where the " + std::to_string(classes) +
+         " classes are among them, " + NameKey(spec) + " says which, in the order of the classes.";
+}
+
 Result<std::unique_ptr<Method>> FromModule(const MethodInputs& inputs, storage::Env& env) {
   const TrialSpec& spec = inputs.spec;
   RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(spec.torchscript));
   RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.torchscript, Sha256Hex(bytes), spec.weights_digest));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<ScriptModule> module,
                           ScriptModule::Load(bytes, spec.torchscript, inputs.data.device));
+  RETORT_RETURN_IF_ERROR(module->Select(inputs.data.shape, ParseOutputs(spec.outputs).value(), NameKey(spec)));
   RETORT_RETURN_IF_ERROR(module->RequireFit(inputs.data.shape, inputs.data.classes));
   return std::unique_ptr<Method>(std::make_unique<LoadedTeacher>(inputs.data, std::move(module), std::move(bytes)));
 }
@@ -89,10 +100,19 @@ Result<std::unique_ptr<Method>> FromWeights(const MethodInputs& inputs, storage:
       MakeNetwork(spec, inputs.data.shape, inputs.data.classes, RngStream(0, Purpose::parameters), inputs.data.device));
   RETORT_ASSIGN_OR_RETURN(storage::StateDict saved, storage::ReadWeights(env, spec.weights));
   RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.weights, saved.digest, spec.weights_digest));
-  RETORT_ASSIGN_OR_RETURN(const storage::KeyReport report, LoadWeights(*network, std::move(saved.tensors)));
+  const NetworkChoice choice = ChooseNetwork(spec);
+  const std::int64_t in_file = InferClasses(choice, inputs.data.shape, saved.tensors);
+  const std::vector<std::int64_t> outputs = ParseOutputs(spec.outputs).value();
+  Result<storage::KeyReport> report = outputs.empty() ? LoadWeights(*network, std::move(saved.tensors))
+                                                      : LoadSelectedWeights(*network, choice, std::move(saved.tensors),
+                                                                            outputs, NameKey(spec), spec.weights);
+  RETORT_RETURN_IF_ERROR(report.status());
   const std::string described =
-      spec.network + " with the " + std::to_string(inputs.data.classes) + " classes of data." + spec.data->name;
-  RETORT_RETURN_IF_ERROR(storage::RequireComplete(report, spec.weights, described));
+      spec.network + " with " +
+      (outputs.empty() ? "the " + std::to_string(inputs.data.classes) + " classes of data." + spec.data->name
+                       : std::to_string(in_file) + " outputs");
+  const Status complete = storage::RequireComplete(*report, spec.weights, described);
+  if (!complete.ok()) return Status(complete.code(), complete.message() + Advise(spec, in_file, inputs.data.classes));
   return std::unique_ptr<Method>(std::make_unique<LoadedTeacher>(inputs.data, std::move(network)));
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/methods/teacher_outputs.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/ensemble.h"
 #include "worker/models/layer_plan.h"
@@ -68,6 +69,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact&
     const std::string bytes(blob.bytes.begin(), blob.bytes.end());
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<ScriptModule> module,
                             ScriptModule::Load(bytes, "The teacher", data.device));
+    RETORT_RETURN_IF_ERROR(module->Select(data.shape, ParseOutputs(artifact.spec.outputs).value(), "outputs"));
     RETORT_RETURN_IF_ERROR(module->RequireFit(data.shape, data.classes));
     return std::unique_ptr<release::TeacherModel>(std::make_unique<ScriptTeacher>(std::move(module), data.classes));
   }

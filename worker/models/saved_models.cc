@@ -1,11 +1,13 @@
 #include "worker/models/saved_models.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -54,9 +56,72 @@ at::Tensor FindLogits(const c10::IValue& answer) {
   TORCH_CHECK(false, "it answers with a ", answer.tagKind(), " and not with a tensor");
 }
 
+// Names of the tensors whose first extent is the number of classes.
+Result<std::set<std::string>> ListCounted(const NetworkChoice& network, ImageShape image) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<StateEntry> two, PlanState(network, image, 2));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<StateEntry> three, PlanState(network, image, 3));
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < two.size(); ++i)
+    if (two[i].shape != three[i].shape) names.insert(two[i].name);
+  return names;
+}
+
+// Whether an output can be left out without a change to the others: the last layer is linear, and no other layer that
+// runs knows how many there are.
+Status RequireLinearEnd(const Network& network, const NetworkChoice& choice, const std::string& key) {
+  const Layer& last = network.layers().back();
+  RETORT_ASSIGN_OR_RETURN(const std::set<std::string> counted, ListCounted(choice, network.input()));
+  const bool apart = std::all_of(network.state().begin(), network.state().end(), [&](const StateEntry& entry) {
+    return !entry.used || !counted.contains(entry.name) || entry.name.starts_with(last.name + last.joint);
+  });
+  if (last.kind == LayerKind::linear && apart) return {};
+  return UsageError(key + ": outputs can be chosen where a network ends with a linear layer that alone knows the " +
+                    "classes, and " + choice.name + " does not: remove outputs");
+}
+
+Status RequireOutputs(const std::vector<std::int64_t>& outputs, std::int64_t all, const std::string& key,
+                      const std::string& file) {
+  const auto beyond = std::find_if(outputs.begin(), outputs.end(), [all](std::int64_t one) { return one >= all; });
+  if (beyond == outputs.end()) return {};
+  return UsageError(key + " names output " + std::to_string(*beyond) + ", but " + file + " has " + std::to_string(all) +
+                    " outputs: write integers from 0 to " + std::to_string(all - 1));
+}
+
+void KeepRows(storage::TensorBlob& blob, const std::vector<std::int64_t>& rows) {
+  const std::size_t row = blob.bytes.size() / static_cast<std::size_t>(blob.shape.front());
+  decltype(blob.bytes) kept;
+  kept.reserve(row * rows.size());
+  for (const std::int64_t index : rows) {
+    const auto begin = blob.bytes.begin() + static_cast<std::ptrdiff_t>(row) * index;
+    kept.insert(kept.end(), begin, begin + static_cast<std::ptrdiff_t>(row));
+  }
+  blob.bytes = std::move(kept);
+  blob.shape.front() = static_cast<std::int64_t>(rows.size());
+}
+
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
+
+Result<storage::KeyReport> LoadSelectedWeights(Network& network, const NetworkChoice& choice,
+                                               std::vector<storage::TensorBlob> saved,
+                                               const std::vector<std::int64_t>& outputs, const std::string& key,
+                                               const std::string& file) {
+  RETORT_RETURN_IF_ERROR(RequireLinearEnd(network, choice, key));
+  const std::int64_t known = InferClasses(choice, network.input(), saved);
+  const std::int64_t all = known > 0 ? known : network.classes();  // else the report says what is missing
+  RETORT_RETURN_IF_ERROR(RequireOutputs(outputs, all, key, file));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<StateEntry> whole, PlanState(choice, network.input(), all));
+  std::vector<storage::WantedTensor> wanted;
+  for (const StateEntry& entry : whole) wanted.push_back({entry.name, entry.shape, entry.dtype, entry.used});
+  storage::StateMatch match = storage::MatchState(wanted, std::move(saved));
+  if (!match.report.complete()) return std::move(match.report);
+  RETORT_ASSIGN_OR_RETURN(const std::set<std::string> counted, ListCounted(choice, network.input()));
+  for (storage::TensorBlob& blob : match.tensors)
+    if (counted.contains(blob.name)) KeepRows(blob, outputs);
+  RETORT_RETURN_IF_ERROR(network.LoadState("", match.tensors));
+  return std::move(match.report);
+}
 
 std::int64_t InferClasses(const NetworkChoice& network, ImageShape image,
                           const std::vector<storage::TensorBlob>& saved) {
@@ -86,6 +151,7 @@ struct ScriptModule::Module {
   std::string what;
   torch::jit::Module script;
   at::Device device = at::kCPU;
+  at::Tensor outputs;  // i64 [classes]: the logits that are taken; undefined: all
 };
 
 ScriptModule::ScriptModule(std::unique_ptr<Module> module) : module_(std::move(module)) {}
@@ -107,6 +173,17 @@ Result<std::unique_ptr<ScriptModule>> ScriptModule::Load(const std::string& byte
   return std::unique_ptr<ScriptModule>(new ScriptModule(std::move(module)));
 }
 
+Status ScriptModule::Select(ImageShape shape, std::vector<std::int64_t> outputs, const std::string& key) {
+  module_->outputs = at::Tensor();
+  if (outputs.empty()) return {};
+  const at::Tensor blank =
+      at::zeros({2, shape.channels, shape.height, shape.width}, at::device(module_->device).dtype(at::kFloat));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, Classify(blank));
+  RETORT_RETURN_IF_ERROR(RequireOutputs(outputs, logits.size(1), key, module_->what));
+  module_->outputs = at::tensor(outputs, at::kLong).to(module_->device);
+  return {};
+}
+
 Status ScriptModule::RequireFit(ImageShape shape, std::int64_t classes) const {
   const at::Tensor blank =
       at::zeros({2, shape.channels, shape.height, shape.width}, at::device(module_->device).dtype(at::kFloat));
@@ -119,7 +196,8 @@ Status ScriptModule::RequireFit(ImageShape shape, std::int64_t classes) const {
 
 at::Tensor ScriptModule::Forward(const at::Tensor& images) const {
   std::vector<c10::IValue> inputs = {images};
-  return FindLogits(module_->script.forward(std::move(inputs))).to(at::kFloat);
+  const at::Tensor logits = FindLogits(module_->script.forward(std::move(inputs))).to(at::kFloat);
+  return module_->outputs.defined() ? logits.index_select(1, module_->outputs) : logits;
 }
 
 Result<at::Tensor> ScriptModule::Classify(const at::Tensor& images) const {

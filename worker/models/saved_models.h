@@ -24,6 +24,15 @@ namespace retort::worker {
 // tells what fits; nothing is loaded unless it is complete. Error: of Network::LoadState.
 [[nodiscard]] Result<storage::KeyReport> LoadWeights(Network& network, std::vector<storage::TensorBlob> saved);
 
+// The same of a network that has one class for each of `outputs`, from a file of the network `choice` with more: the
+// rows of its last linear layer that `outputs` names, in that order, so that the logits are those of the whole network
+// at these places. The report is about the whole network. Errors: usage when an output is not among the file's, `key`
+// and `file` naming both, and when the network does not end with a linear layer that alone knows the classes.
+[[nodiscard]] Result<storage::KeyReport> LoadSelectedWeights(Network& network, const NetworkChoice& choice,
+                                                             std::vector<storage::TensorBlob> saved,
+                                                             const std::vector<std::int64_t>& outputs,
+                                                             const std::string& key, const std::string& file);
+
 // Infers the number of classes of a file of that network's weights from the tensors whose shape depends on it; 0 when
 // no tensor tells.
 [[nodiscard]] std::int64_t InferClasses(const NetworkChoice& network, ImageShape image,
@@ -42,6 +51,9 @@ class ScriptModule {
                                                                   at::Device device);
   ~ScriptModule();
 
+  // From now on it answers with the logits at these places alone, in this order; none: with all. Error: usage, naming
+  // `key`, when one is not among the logits of `shape`.
+  [[nodiscard]] Status Select(ImageShape shape, std::vector<std::int64_t> outputs, const std::string& key);
   // Evaluates two blank images. Error: usage when it does not take f32 [n, channels, height, width], or
   // gives no [n, classes].
   [[nodiscard]] Status RequireFit(ImageShape shape, std::int64_t classes) const;

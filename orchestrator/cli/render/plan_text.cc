@@ -66,6 +66,8 @@ std::string LoadedText(const SweepPlan& plan) {
         fmt::format("  {}  {}, {}\n    {}, sha256 {}\n", FormatTrialName(spec), spec.network,
                     known != nullptr ? known->name : "not among the files that torchvision publishes",
                     OneLine(spec.weights.empty() ? spec.torchscript : spec.weights), spec.weights_digest.substr(0, 16));
+    if (!spec.outputs.empty())
+      out += "    its outputs " + spec.outputs + " are the classes of the data set, in order\n";
   }
   return out.empty() ? out : "Loaded teachers\n" + out;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "experiments/base/digests.h"
+#include "experiments/methods/canonical_encoding.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/methods/spec_keys.h"
@@ -106,6 +107,13 @@ TEST(Identity, LoadedTeacherIsIdentifiedByItsBytes) {
   TrialSpec changed = spec;
   changed.weights_digest[63] = 'c';
   EXPECT_NE(ComputeTrialId(changed), ComputeTrialId(spec));
+}
+
+TEST(Identity, OutputsThatAreNotNamedLeaveTheEncoding) {
+  TrialSpec spec = Samples()[static_cast<std::size_t>(TrialKind::loaded_teacher)];
+  EXPECT_EQ(CanonicalEncoding(spec).find("outputs"), std::string::npos);
+  spec.outputs = "0 217";
+  EXPECT_NE(CanonicalEncoding(spec).find("outputs"), std::string::npos);
 }
 
 TEST(Identity, ExecutionKeysAreNotIdentity) {

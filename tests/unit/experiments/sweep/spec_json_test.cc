@@ -6,6 +6,7 @@
 
 #include "experiments/methods/spec_codec.h"
 #include "experiments/methods/spec_keys.h"
+#include "experiments/methods/teacher_outputs.h"
 
 namespace retort {
 namespace {
@@ -19,7 +20,7 @@ TrialSpec Unusual() {
     if (auto* flag = std::get_if<bool>(&value))
       *flag = !*flag;
     else if (auto* text = std::get_if<std::string>(&value))
-      *text = key.choices.empty() ? "other" : key.choices.back();
+      *text = key.type == KeyType::indices ? "2 0" : key.choices.empty() ? "other" : key.choices.back();
     else if (auto* count = std::get_if<std::int64_t>(&value))
       *count = key.indexed ? *count ^ 1 : *count + 7;
     else if (auto* real = std::get_if<double>(&value))
@@ -178,6 +179,18 @@ TEST(SpecJson, WhatItCannotKeepIsRefused) {
     const auto decoded = DecodeTrialSpec(bad);
     EXPECT_FALSE(decoded.ok()) << bad;
     EXPECT_EQ(decoded.status().code(), StatusCode::damage) << bad;
+  }
+}
+
+TEST(SpecJson, OutputsComeBackAndOtherTextIsRefused) {
+  TrialSpec spec;
+  spec.outputs = "0 217 482";
+  const Result<TrialSpec> back = DecodeTrialSpec(EncodeTrialSpec(spec));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->outputs, "0 217 482");
+  for (const char* bad : {"x", "1,2", "3 3", "-1", "1 ", " 1", "1  2", "99999999999999999999"}) {
+    EXPECT_FALSE(DecodeTrialSpec(std::string(R"({"outputs":")") + bad + "\"}").ok()) << bad;
+    EXPECT_FALSE(ParseOutputs(bad).has_value()) << bad;
   }
 }
 

@@ -151,6 +151,22 @@ TEST(SweepPlan, ATorchScriptTeacherNeedsNoNetwork) {
   EXPECT_THAT(plan.trials[0].torchscript, ::testing::EndsWith("/sweeps/m.pt"));
 }
 
+TEST(SweepPlan, OutputsAreIdentityWhereTheyAreSet) {
+  const auto plan = [](const std::string& outputs) {
+    return GoodPlan(kHead + "[teacher]\nown = { network = \"logistic\", weights = \"w.pth\"" + outputs +
+                    " }\n[trial]\nteacher = \"own\"\n");
+  };
+  const SweepPlan all = plan(""), some = plan(", outputs = [10, 11, 2, 3, 4, 5, 6, 7, 8, 9]"),
+                  swapped = plan(", outputs = [11, 10, 2, 3, 4, 5, 6, 7, 8, 9]");
+  EXPECT_EQ(all.trials[0].outputs, "");
+  EXPECT_EQ(some.trials[0].outputs, "10 11 2 3 4 5 6 7 8 9");
+  EXPECT_THAT(some.resolved_toml, HasSubstr("outputs = [10, 11, 2, 3, 4, 5, 6, 7, 8, 9]"));
+  const std::set<TrialId> teachers = {all.trials[0].id, some.trials[0].id, swapped.trials[0].id};
+  const std::set<TrialId> students = {all.trials[1].id, some.trials[1].id, swapped.trials[1].id};
+  EXPECT_EQ(teachers.size(), 3U) << "the order counts";
+  EXPECT_EQ(students.size(), 3U);
+}
+
 TEST(SweepPlan, PrivateEpsilonAsksForAProvenExampleClaimByNoise) {
   const SweepPlan plan = GoodPlan(
       kHead + "[teacher]\ndp = { private = { epsilon = 3 } }\n[trial]\nteacher = \"dp\"\nreading = \"sound\"\n");

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "experiments/base/digests.h"
+#include "experiments/methods/teacher_outputs.h"
 #include "experiments/privacy/privacy_event.h"
 #include "storage/weights/write_weights.h"
 #include "tests/unit/worker/tiny_trials.h"
@@ -56,6 +57,31 @@ class LoadedTeacherTest : public ::testing::Test {
     return spec;
   }
 
+  // The trained teacher within a network of six outputs: its class c is output kPlaces[c], and the two others are drawn
+  // towards every picture.
+  std::vector<storage::TensorBlob> Wider() {
+    std::vector<storage::TensorBlob> blobs = Trained();
+    const auto last = [&blobs](const std::string& end) {
+      return std::find_if(blobs.rbegin(), blobs.rend(), [&end](const auto& blob) { return blob.name.ends_with(end); });
+    };
+    for (const char* end : {"weight", "bias"}) {
+      storage::TensorBlob& blob = *last(end);
+      const std::size_t row = blob.bytes.size() / 4;
+      std::vector<std::uint8_t> wide;
+      const std::vector<float> filler(row / sizeof(float), 50.0F);
+      for (std::int64_t output = 0; output < 6; ++output) {
+        const auto place = std::find(kPlaces.begin(), kPlaces.end(), output);
+        const auto* bytes = place == kPlaces.end() ? reinterpret_cast<const std::uint8_t*>(filler.data())
+                                                   : blob.bytes.data() + row * (place - kPlaces.begin());
+        wide.insert(wide.end(), bytes, bytes + row);
+      }
+      blob.bytes.assign(wide.begin(), wide.end());
+      blob.shape.front() = 6;
+    }
+    return blobs;
+  }
+  const std::vector<std::int64_t> kPlaces = {4, 0, 5, 2};
+
   TinyTrials tiny_;
   FakeTrialHost host_;
   TrialOrder order_;
@@ -102,6 +128,53 @@ TEST_F(LoadedTeacherTest, NamesAndShapesThatDoNotFitAreRefusedByName) {
   ended = Run(Loaded("no weights at all", "garbage"), "garbage");
   EXPECT_FALSE(ended.succeeded);
   EXPECT_THAT(ended.detail, HasSubstr(tiny_ / "garbage"));
+}
+
+TEST_F(LoadedTeacherTest, TheOutputsThatAreNamedAreItsClasses) {
+  const auto expected = Read(tiny_.TeacherFile("plain"));
+  ASSERT_GT(expected.evaluation->accuracy, 0.5);
+  TrialSpec spec = Loaded(storage::EncodeSafetensors(Wider()).value(), "wider");
+  spec.outputs = FormatOutputs(kPlaces);
+  const cluster::Ended ended = Run(spec, "named");
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  const storage::AttemptFile file = Read(File());
+  EXPECT_EQ(file.parameters, expected.parameters) << "to the bit, and so is every logit of it";
+  EXPECT_EQ(file.evaluation->accuracy, expected.evaluation->accuracy);
+  EXPECT_EQ(file.claims[0].reason, "loaded-weights");
+  spec.outputs = "0 4 5 2";  // classes 0 and 1 of each other
+  ASSERT_TRUE(Run(spec, "swapped").succeeded);
+  EXPECT_NE(Read(File()).parameters, expected.parameters);
+  EXPECT_LT(Read(File()).evaluation->accuracy, expected.evaluation->accuracy);
+}
+
+TEST_F(LoadedTeacherTest, OutputsThatTheFileLacksAreRefused) {
+  TrialSpec spec = Loaded(storage::EncodeSafetensors(Wider()).value(), "wider");
+  spec.outputs = "4 0 6 2";
+  const std::string beyond = Run(spec, "beyond").detail;
+  EXPECT_THAT(beyond, HasSubstr("outputs names output 6, but " + spec.weights + " has 6 outputs"));
+  EXPECT_THAT(beyond, HasSubstr("write integers from 0 to 5"));
+  spec.outputs = "";
+  EXPECT_THAT(Run(spec, "unnamed").detail, HasSubstr("The file has 6 outputs"));
+}
+
+TEST_F(LoadedTeacherTest, StudentsAskTheNamedOutputsOfAModule) {
+  const auto taught = [this](const TrialSpec& module, const std::string& name) {
+    const cluster::Ended loaded = Run(module, name);
+    EXPECT_TRUE(loaded.succeeded) << loaded.detail;
+    const std::string teacher = File();
+    TrialSpec spec = tiny_.Student(Reading::working);
+    spec.noise = NoiseMode::seeded;
+    EXPECT_TRUE(Run(spec, name + "-student", teacher).succeeded);
+    return Read(File()).parameters;
+  };
+  const auto direct = taught(FromTorchScript(4), "four");
+  TrialSpec nine = FromTorchScript(9);
+  nine.outputs = "0 1 2 3";
+  EXPECT_EQ(taught(nine, "nine"), direct);
+  nine.outputs = "0 1 3 2";
+  EXPECT_NE(taught(nine, "other"), direct);
+  nine.outputs = "0 1 2 9";
+  EXPECT_THAT(Run(nine, "beyond").detail, HasSubstr("write integers from 0 to 8"));
 }
 
 TEST_F(LoadedTeacherTest, EveryReleaseOfItsStudentsIsMarked) {
