@@ -68,8 +68,8 @@ INSTANTIATE_TEST_SUITE_P(Zoo, SelectedOutputsTest,
                          ::testing::Values(Case{"mobilenet_v2", {3, 32, 32}}, Case{"googlenet", {3, 32, 32}},
                                            Case{"densenet161", {3, 32, 32}}, Case{"cnn-128", {3, 32, 32}},
                                            Case{"logistic", {1, 8, 8}}),
-                         [](const auto& info) {
-                           std::string name = info.param.network;
+                         [](const auto& network) {
+                           std::string name = network.param.network;
                            for (char& c : name)
                              if (c == '-') c = '_';
                            return name;
