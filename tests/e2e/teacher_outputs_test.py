@@ -26,6 +26,8 @@ zip.row = [
   {{ method = "dpdfd", reading = "working", teacher = "own", steps = 4, replay = 2, student_steps = 2, student_batch = 16, generator_width = 8, latent = 16 }},
   {{ method = "dpsd-label", reading = "working", teacher = "own", steps = 4, replay = 2, student_steps = 2, student_batch = 16, generator_width = 8, latent = 16 }},
 ]
+[table.main]
+rows = ["method"]
 """
 
 
@@ -100,6 +102,11 @@ class TeacherOutputsTest(unittest.TestCase):
         teacher = next(trial for trial in trials.values() if trial["spec"]["role"] == "teacher")
         self.assertEqual(teacher["spec"]["outputs"], "12 3 7 0 9 14 1 11 5 8")
         self.retort("verify", "--results", "named")
+        self.retort("archive", "--results", "named", "--out", "named.rows")
+        os.remove(os.path.join(self.folder, "wide.safetensors"))
+        shown = self.retort("table", self.sweep("named", PLACES), "main", "--from", "named.rows")
+        self.assertIn("wide.safetensors' is not there", shown.stderr)
+        self.assertIn(f"{100 * named[('student', 'dpdfd')]:.2f}", shown.stdout, "rows are shown where the weights are absent")
 
     def test_outputs_that_do_not_fit_are_refused(self):
         short = self.retort("plan", self.sweep("short", PLACES[:9]), code=2).stderr

@@ -104,15 +104,19 @@ int RunOnArchive(const Invocation& call, int (*command)(const Invocation&)) {
   return command({line, call.environment, call.console, call.env, call.umask});
 }
 
-std::vector<DataSpec> ReadArchivedData(const Invocation& call) {
+RecordedInputs ReadArchivedInputs(const Invocation& call) {
   if (call.line.from.empty()) return {};
   const Result<ResultsView> view = ReadJournaled(call.env, call.line.global.results);
-  std::vector<DataSpec> sets;
+  RecordedInputs inputs;
   std::set<std::string> names;
-  if (!view.ok()) return sets;
-  for (const TrialView& trial : view->trials)
-    if (trial.spec.data && names.insert(trial.spec.data->name).second) sets.push_back(*trial.spec.data);
-  return sets;
+  if (!view.ok()) return inputs;
+  for (const TrialView& trial : view->trials) {
+    const TrialSpec& spec = trial.spec;
+    if (spec.data && names.insert(spec.data->name).second) inputs.data.push_back(*spec.data);
+    const std::filesystem::path file(spec.weights.empty() ? spec.torchscript : spec.weights);
+    if (!spec.weights_digest.empty()) inputs.weights.emplace(file.filename().string(), spec.weights_digest);
+  }
+  return inputs;
 }
 
 Status CheckBelongs(const Invocation& call, const SweepPlan& plan, const ResultsView& view) {

@@ -9,6 +9,7 @@
 #include "experiments/base/status.h"
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/cli/commands/commands.h"
+#include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/results/results_view.h"
 #include "storage/files/env.h"
 
@@ -40,9 +41,9 @@ class UnpackedArchive {
 // no `--from`. Returns its exit code.
 [[nodiscard]] int RunOnArchive(const Invocation& call, int (*command)(const Invocation&));
 
-// What the unpacked archive of `--from` says of its data sets, one of each name; nothing without `--from`, or where it
-// cannot be read, which who reads its rows says.
-[[nodiscard]] std::vector<DataSpec> ReadArchivedData(const Invocation& call);
+// What the unpacked archive of `--from` says of its data sets, one of each name, and of its teachers' files; nothing
+// without `--from`, or where it cannot be read, which who reads its rows says.
+[[nodiscard]] RecordedInputs ReadArchivedInputs(const Invocation& call);
 
 // Whether what was read belongs to `plan`, where it came from an archive. Error: usage, for the rows of another sweep,
 // or of this one with other settings in every trial.

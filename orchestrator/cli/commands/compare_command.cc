@@ -73,7 +73,7 @@ AbsentFiles NameAbsent(const std::vector<Diagnostic>& absent, const SweepPlan& p
 // A value is the exit code of what went wrong, which is told.
 std::variant<KnownSweep, int> Load(const Invocation& call, const std::string& file) {
   LoadedSweep loaded = LoadWithData(
-      call.env, {file, call.line.overrides, call.line.global.profile, false, true, "", ReadArchivedData(call)});
+      call.env, {file, call.line.overrides, call.line.global.profile, false, true, "", ReadArchivedInputs(call)});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
   AbsentFiles absent = NameAbsent(loaded.absent, *loaded.plan);
   return KnownSweep{*std::move(loaded.plan), std::move(absent)};

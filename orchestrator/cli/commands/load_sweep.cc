@@ -9,12 +9,14 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "experiments/base/environment.h"
+#include "experiments/methods/teacher_outputs.h"
 #include "experiments/methods/trial_spec.h"
 #include "experiments/privacy/calibration.h"
 #include "orchestrator/cli/commands/open_results.h"
@@ -246,19 +248,21 @@ Status InspectOrAssume(storage::Env& env, const LoadRequest& request, const stor
   RETORT_RETURN_IF_ERROR(MayBeMissing(env, data));
   RETORT_RETURN_IF_ERROR(CountLists(env, data));
   AssumeAsPublished(data);
-  const bool known = AssumeAsRecorded(request.recorded, data);
+  const bool known = AssumeAsRecorded(request.recorded.data, data);
   absent.push_back(AbsentData(request.path, data, status, known ? "what the rows were measured on" : "as published"));
   return {};
 }
 
-// What a worker could not load, said before anything runs.
-std::vector<Diagnostic> UnusableWeights(storage::Env& env, const SweepPlan& plan) {
+// What a worker could not load, said before anything runs. `assumed`: paths of absent files.
+std::vector<Diagnostic> UnusableWeights(storage::Env& env, const SweepPlan& plan,
+                                        const std::set<std::string>& assumed) {
   std::vector<Diagnostic> errors;
   std::set<std::string> seen;
   for (const TrialSpec& spec : plan.trials) {
     const bool script = spec.weights.empty();
     const std::string& path = script ? spec.torchscript : spec.weights;
     if (spec.role != Role::teacher || spec.weights_digest.empty() || !seen.insert(path).second) continue;
+    if (assumed.contains(path)) continue;
     const Status usable = script ? storage::CheckScriptFile(env, path) : storage::CheckWeightsFile(env, path);
     const std::string key = "teacher." + spec.teacher + (script ? ".torchscript" : ".weights");
     if (!usable.ok()) errors.push_back(Warning(plan.file, key, key + ": " + usable.message()));
@@ -272,12 +276,13 @@ Status NotForbidden(const std::string& path) {
   return forbidden ? storage::FileError(EACCES, "read", path) : Status();
 }
 
-// Teachers whose file was not weighed.
-std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan) {
+// Teachers whose file was not weighed. `assumed`: paths of those that are taken to be what rows were measured with.
+std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan, const std::set<std::string>& assumed) {
   std::vector<Diagnostic> absent;
   for (const TrialSpec& spec : plan.trials) {
     const std::string& path = spec.weights.empty() ? spec.torchscript : spec.weights;
-    if (spec.role != Role::teacher || path.empty() || !spec.weights_digest.empty()) continue;
+    if (spec.role != Role::teacher || path.empty()) continue;
+    if (!spec.weights_digest.empty() && !assumed.contains(path)) continue;
     const std::string key = "teacher." + spec.teacher + (spec.weights.empty() ? ".torchscript" : ".weights");
     absent.push_back(
         Warning(plan.file, key, key + ": '" + path + "' is not there; no trial of it can run before then"));
@@ -309,6 +314,18 @@ void WarnOfOtherNetworks(SweepPlan& plan) {
 
 using NotesByData = std::map<std::string, storage::DataNotes>;
 
+// The names of the outputs that a teacher answers with; none where the file does not name one of them.
+std::vector<std::string> ChooseNames(const std::vector<std::string>& names, const TrialSpec& spec) {
+  if (spec.outputs.empty()) return names;
+  const std::vector<std::int64_t> outputs = ParseOutputs(spec.outputs).value();
+  std::vector<std::string> chosen;
+  for (const std::int64_t output : outputs) {
+    if (static_cast<std::size_t>(output) >= names.size()) return {};
+    chosen.push_back(names[static_cast<std::size_t>(output)]);
+  }
+  return chosen;
+}
+
 // Teachers whose file numbers the classes otherwise than the data: every answer would be taken for another class. What
 // cannot be read is told when the trial starts.
 std::vector<Diagnostic> ContradictedClasses(storage::Env& env, const SweepPlan& plan, const NotesByData& notes) {
@@ -321,7 +338,7 @@ std::vector<Diagnostic> ContradictedClasses(storage::Env& env, const SweepPlan& 
     if (found == notes.end()) continue;
     const Result<std::vector<std::string>> names = storage::ReadClassNames(env, spec.weights);
     if (!names.ok()) continue;
-    const std::string what = storage::FindClassContradiction(*names, found->second.class_names);
+    const std::string what = storage::FindClassContradiction(ChooseNames(*names, spec), found->second.class_names);
     if (what.empty()) continue;
     const std::string key = "teacher." + spec.teacher + ".weights";
     errors.push_back(Warning(plan.file, key,
@@ -377,10 +394,14 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
     if (!digest.ok()) ++data_errors;
     return digest;
   };
+  std::set<std::string> assumed;  // absent files
   hooks.digest_file = [&](const std::string& path) {
     Result<std::string> digest = storage::FileDigest(env, path);
-    if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, path))
-      return Result<std::string>(std::string());
+    if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, path)) {
+      const auto known = request.recorded.weights.find(std::filesystem::path(path).filename().string());
+      assumed.insert(path);
+      return Result<std::string>(known != request.recorded.weights.end() ? known->second : std::string());
+    }
     if (!digest.ok()) ++data_errors;
     return digest;
   };
@@ -403,14 +424,14 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
     loaded.errors = UnknownPublished(*loaded.plan);
     for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : UnprovenSelection(*loaded.plan)) loaded.errors.push_back(std::move(error));
-    for (Diagnostic& error : UnusableWeights(env, *loaded.plan)) loaded.errors.push_back(std::move(error));
+    for (Diagnostic& error : UnusableWeights(env, *loaded.plan, assumed)) loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : ContradictedClasses(env, *loaded.plan, notes)) loaded.errors.push_back(std::move(error));
     if (!loaded.errors.empty()) loaded.plan.reset();
     if (loaded.plan) {
       WarnOfData(*loaded.plan, notes);
       WarnOfOtherNetworks(*loaded.plan);
       if (request.data_may_be_absent) {
-        const std::vector<Diagnostic> weights = AbsentWeights(*loaded.plan);
+        const std::vector<Diagnostic> weights = AbsentWeights(*loaded.plan, assumed);
         loaded.absent.insert(loaded.absent.end(), weights.begin(), weights.end());
       }
     }

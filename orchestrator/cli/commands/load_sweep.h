@@ -1,6 +1,7 @@
 // Loads a sweep file: its data sets are inspected, and its epsilon axes calibrated.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,12 @@
 
 namespace retort::orchestrator::cli {
 
+// What rows were measured on: taken for what is absent.
+struct RecordedInputs {
+  std::vector<DataSpec> data;                  // for sets of the same names and readers
+  std::map<std::string, std::string> weights;  // SHA-256 of teachers' files, by the last names of their paths
+};
+
 struct LoadRequest {
   std::string path;  // or the name of a shipped sweep (shipped_sweeps.h)
   std::vector<std::string> overrides;
@@ -19,7 +26,7 @@ struct LoadRequest {
   bool runs = false;                // packed data is unpacked and checked, whatever the sweep says
   bool data_may_be_absent = false;  // missing files are a warning, and the set counts as published
   std::string results = {};  // --results: where a search that reads scores finds them; empty: by the sweep's name
-  std::vector<DataSpec> recorded = {};  // absent sets of these names and readers are taken to be these
+  RecordedInputs recorded = {};
 };
 
 struct LoadedSweep {

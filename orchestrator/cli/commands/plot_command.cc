@@ -153,7 +153,7 @@ void AddPlot(CLI::App& app, CommandLine& line, RawWords& words) {
 int PlotCommand(const Invocation& call) {
   const CommandLine& line = call.line;
   const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, false, true,
-                                                     line.global.results, ReadArchivedData(call)});
+                                                     line.global.results, ReadArchivedInputs(call)});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
   for (const Diagnostic& absent : loaded.absent) call.console.Warn(absent);
   const Result<std::vector<FigureSpec>> figures = ChosenFigures(*loaded.plan, line.plot.figure);

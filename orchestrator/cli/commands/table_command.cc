@@ -65,7 +65,7 @@ struct Loaded {
 std::variant<Loaded, int> Load(const Invocation& call, bool runs) {
   const CommandLine& line = call.line;
   LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, runs, !runs,
-                                               line.global.results, ReadArchivedData(call)});
+                                               line.global.results, ReadArchivedInputs(call)});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
   for (const Diagnostic& absent : loaded.absent) call.console.Warn(absent);
   Result<std::vector<TableSpec>> specs = ChosenTables(*loaded.plan, line.table.name);
