@@ -331,7 +331,8 @@ void Planner::ShareBudgets(UnpackedDigests& unpacked) {
 
 std::size_t Planner::Combinations() const {
   std::size_t total = document_.seeds.size();
-  if (document_.search) total *= static_cast<std::size_t>(std::max<std::int64_t>(CountSuggestions(*document_.search), 0));
+  if (document_.search)
+    total *= static_cast<std::size_t>(std::max<std::int64_t>(CountSuggestions(*document_.search), 0));
   for (const Axis& axis : document_.axes) {
     if (axis.rows.empty()) return 0;
     if (total > kMaxTrials) return total;
