@@ -14,10 +14,12 @@
 
 #include "experiments/base/digests.h"
 #include "experiments/base/number_text.h"
+#include "orchestrator/cli/commands/bundle_members.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/version.h"
+#include "orchestrator/results/bundle.h"
 #include "orchestrator/results/row_archive.h"
 #include "orchestrator/results/trial_names.h"
 #include "orchestrator/service/archive_import.h"
@@ -32,7 +34,11 @@ constexpr OutputRule kArchiveRule{.mark = "{\"row_archive\":", .kind = "archive 
 
 Result<RowArchive> ReadArchive(storage::Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const std::string text, env.ReadFile(path));
-  return DecodeArchive(text, path);
+  if (!LooksLikeBundle(text)) return DecodeArchive(text, path);
+  RETORT_ASSIGN_OR_RETURN(const Bundle bundle, DecodeBundle(text, path));
+  const BundleMember* rows = FindMember(bundle, kBundledRows);
+  if (rows == nullptr) return DamageError(path + ": " + std::string(kBundledRows) + ": is not among its members.");
+  return DecodeArchive(rows->contents, path + ": " + rows->name);
 }
 
 std::size_t CountRows(const RowArchive& archive) {
@@ -71,12 +77,17 @@ int FinishImport(const Invocation& call, const RowArchive& archive, const std::s
 void AddFrom(CLI::App& command, CommandLine& line) {
   command
       .add_option("--from", line.from,
-                  "An archive of rows in place of a results folder: its rows count as if they had been measured here")
+                  "An archive of rows, or a bundle, in place of a results folder: its rows count as if measured here")
       ->type_name("FILE");
 }
 
 Result<std::unique_ptr<UnpackedArchive>> UnpackedArchive::Read(storage::Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const RowArchive archive, ReadArchive(env, path));
+  return Unpack(env, archive, path);
+}
+
+Result<std::unique_ptr<UnpackedArchive>> UnpackedArchive::Unpack(storage::Env& env, const RowArchive& archive,
+                                                                 const std::string& path) {
   std::error_code error;
   std::string name = (fs::temp_directory_path(error) / "retort-rows-XXXXXX").string();
   if (error || mkdtemp(name.data()) == nullptr)
@@ -140,7 +151,7 @@ void AddArchive(CLI::App& app, CommandLine& line) {
       ->required()
       ->type_name("FILE");
   AddCommand(app, "import", "Make a results folder of an archive of rows; a run of its sweep goes on from there")
-      ->add_option("ARCHIVE", line.from, "The file that `retort archive` wrote")
+      ->add_option("ARCHIVE", line.from, "The file that `retort archive` or `retort bundle` wrote")
       ->required();
 }
 

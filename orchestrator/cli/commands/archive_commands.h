@@ -11,6 +11,7 @@
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/results/results_view.h"
+#include "orchestrator/results/row_archive.h"
 #include "storage/files/env.h"
 
 namespace CLI {
@@ -27,6 +28,9 @@ class UnpackedArchive {
  public:
   // Error: as DecodeArchive and ImportArchive, naming the file; environment, where no temporary folder can be made.
   [[nodiscard]] static Result<std::unique_ptr<UnpackedArchive>> Read(storage::Env& env, const std::string& path);
+  // Of an archive that was read; `name` stands in errors. Error: as ImportArchive; environment.
+  [[nodiscard]] static Result<std::unique_ptr<UnpackedArchive>> Unpack(storage::Env& env, const RowArchive& archive,
+                                                                       const std::string& name);
   UnpackedArchive(const UnpackedArchive&) = delete;
   UnpackedArchive& operator=(const UnpackedArchive&) = delete;
   ~UnpackedArchive();

@@ -125,7 +125,8 @@ void AddCommands(CLI::App& app, CommandLine& line, RawWords& words, std::size_t 
   AddShow(app, words);
   AddAmend(app, line);
   AddArchive(app, line);
-  AddVerify(app);
+  AddBundle(app, line, words);
+  AddVerify(app, line);
   AddRepair(app, line);
   AddAudit(app, line, words);
   AddExport(app, line, words);
@@ -202,10 +203,10 @@ CommandNode CommandTree() {
 
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
-      "plan",      "run",    "table",   "compare", "plot",       "report",  "serve",  "status",
-      "explain",   "list",   "show",    "retry",   "cancel",     "archive", "import", "verify",
-      "repair",    "chaos",  "audit",   "data",    "export",     "sample",  "model",  "epsilon",
-      "calibrate", "doctor", "metrics", "schema",  "completion", "man",     "version"};
+      "plan",    "run",       "table",  "compare", "plot",   "report",     "serve",  "status",
+      "explain", "list",      "show",   "retry",   "cancel", "archive",    "import", "bundle",
+      "verify",  "repair",    "chaos",  "audit",   "data",   "export",     "sample", "model",
+      "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man",    "version"};
   return names;
 }
 

@@ -134,6 +134,8 @@ struct CommandLine {
   int oversubscribe_gpu = 1;           // plan, run, table, chaos: workers on each GPU of this rank
   std::string out;                     // export: the file; report: the page; plot, data clients, sample: the folder
   std::string from;                    // table, compare, plot, report, import: an archive of rows; empty = none
+  std::string bundle;                  // verify: a bundle; empty = a results folder
+  bool students = false;               // bundle: networks of students too
   bool force = false;                  // also over a file that is there
   bool all = false;                    // compare: every sweep file of a folder
   bool diff = false;                   // plan: compared with what the results folder holds

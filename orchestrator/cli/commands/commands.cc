@@ -11,7 +11,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 32> kCommands = {{{"plan", PlanCommand},
+  constexpr std::array<std::pair<std::string_view, Command>, 33> kCommands = {{{"plan", PlanCommand},
                                                                                {"run", RunCommand},
                                                                                {"table", TableCommand},
                                                                                {"compare", CompareCommand},
@@ -26,6 +26,7 @@ int Dispatch(const Invocation& call) {
                                                                                {"cancel", CancelCommand},
                                                                                {"archive", ArchiveCommand},
                                                                                {"import", ImportCommand},
+                                                                               {"bundle", BundleCommand},
                                                                                {"verify", VerifyCommand},
                                                                                {"repair", RepairCommand},
                                                                                {"chaos", ChaosCommand},

@@ -36,7 +36,8 @@ void AddList(CLI::App& app, CommandLine& line);
 void AddShow(CLI::App& app, RawWords& words);
 void AddAmend(CLI::App& app, CommandLine& line);    // retry and cancel
 void AddArchive(CLI::App& app, CommandLine& line);  // archive and import
-void AddVerify(CLI::App& app);
+void AddBundle(CLI::App& app, CommandLine& line, RawWords& words);
+void AddVerify(CLI::App& app, CommandLine& line);
 void AddRepair(CLI::App& app, CommandLine& line);
 void AddAudit(CLI::App& app, CommandLine& line, RawWords& words);
 void AddExport(CLI::App& app, CommandLine& line, RawWords& words);
@@ -70,6 +71,7 @@ void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagno
 [[nodiscard]] int ServeCommand(const Invocation& call);
 [[nodiscard]] int ArchiveCommand(const Invocation& call);
 [[nodiscard]] int ImportCommand(const Invocation& call);
+[[nodiscard]] int BundleCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int ChaosCommand(const Invocation& call);

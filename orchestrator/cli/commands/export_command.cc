@@ -2,27 +2,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "cluster/launch_environment.h"
-#include "cluster/worker_process.h"
-#include "cluster/worker_questions.h"
 #include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
-#include "experiments/methods/spec_codec.h"
 #include "experiments/privacy/picture_claims.h"
-#include "orchestrator/agent/worker_query.h"
 #include "orchestrator/cli/commands/commands.h"
+#include "orchestrator/cli/commands/network_description.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/render/json_documents.h"
-#include "orchestrator/cli/render/version.h"
-#include "orchestrator/process/environment.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/files/file_modes.h"
 #include "storage/formats/npy_file.h"
@@ -57,18 +50,6 @@ std::string CsvLine(const std::vector<std::string>& fields) {
   std::string line;
   for (const std::string& field : fields) line += (line.empty() ? "" : ",") + CsvField(field);
   return line + "\n";
-}
-
-// Whose names begin with `prefix`, under the names that follow it.
-std::vector<storage::TensorBlob> SelectState(const std::vector<storage::TensorBlob>& parameters,
-                                             const std::string& prefix) {
-  std::vector<storage::TensorBlob> state;
-  for (const storage::TensorBlob& blob : parameters) {
-    if (!blob.name.starts_with(prefix)) continue;
-    state.push_back(blob);
-    state.back().name = blob.name.substr(prefix.size());
-  }
-  return state;
 }
 
 // The network under the names of its own state: parameters and running statistics.
@@ -202,34 +183,6 @@ const ExportedPart* FindPart(const CommandLine& line, std::vector<Diagnostic>& e
   error.message = fmt::format("there is no `{}` to export; valid are {}.", line.exported.what, Joined(names));
   errors.push_back(error);
   return nullptr;
-}
-
-// What a program needs in order to build the network: version (of these fields), network, layers, image, classes, how
-// pixels were normalised, and whose it is. Error: that of the worker, which alone knows the layers.
-Result<std::string> DescribeNetwork(const Invocation& call, const TrialSpec& spec) {
-  constexpr std::int64_t kDescriptionVersion = 1;
-  constexpr std::chrono::seconds kSilence{120};
-  std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
-  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
-  RETORT_ASSIGN_OR_RETURN(
-      const std::string answer,
-      QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), cluster::kLayersArgument,
-                   EncodeTrialSpec(spec), "the question about the network " + spec.network, kSilence},
-                  [](const cluster::Progress&) {}));
-  ordered_json layers = ordered_json::parse(answer, nullptr, false);
-  if (!layers.is_array() || !spec.data) return EnvironmentError("The worker program's answer is no list of layers.");
-  const PixelScale scale = FindPixelScale(*spec.data);
-  ordered_json json = {{"version", kDescriptionVersion},
-                       {"network", spec.network},
-                       {"image", {spec.data->channels, spec.data->height, spec.data->width}},
-                       {"classes", spec.data->classes},
-                       {"mean", scale.mean},
-                       {"std", scale.std},
-                       {"trial", spec.id.Hex()},
-                       {"name", FormatTrialName(spec)},
-                       {"retort", VersionText()},
-                       {"layers", std::move(layers)}};
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 // Empty for what has no place for one, and, after a warning, where the worker does not answer.

@@ -73,6 +73,8 @@ constexpr std::array kRows = {
     Row{"cancel", "retort cancel dpdfd-working-digits-s0", "never mind this one; when it runs, it is saved first"},
     Row{"archive", "retort archive --results results/quickstart --out quickstart.rows", "rows as one text file"},
     Row{"import", "retort import quickstart.rows --results results/imported", "a results folder of them"},
+    Row{"bundle", "retort bundle results/quickstart --out quickstart.bundle.tar", "what a reviewer needs, as one file"},
+    Row{"verify", "retort verify quickstart.bundle.tar", "a bundle: every member, and the claims against the ledger"},
     Row{"verify", "retort verify --results results/quickstart", "every digest, and the ledger against the rows"},
     Row{"repair", "retort repair --results results/quickstart", "only says what is wrong"},
     Row{"repair", "retort repair --results results/quickstart --apply", "puts it right"},
