@@ -14,7 +14,7 @@
 
 namespace retort::orchestrator::cli {
 
-inline constexpr std::string_view kBundledRows = "archive.rows";              // what `retort archive` writes
+inline constexpr std::string_view kBundledRows = "archive.rows";            // what `retort archive` writes
 inline constexpr std::string_view kBundledEnvironment = "environment.txt";  // what `retort version --verbose` says
 inline constexpr std::string_view kBundledStudents = "students/";           // NAME.safetensors below it
 
