@@ -134,7 +134,9 @@ constexpr OpenSetting kOpen[] = {
      "how a stage trains is not printed; section II-C reuses labels, Eq. 3 sums over a stage's own"},
     {"dp-dfd", "lr lr_end generator_lr generator_steps", "rates and optimiser are not printed: Adam"},
     {kDpsdAll, "lr_end", "no line lets the rates fall"},
-    {kDpsd, "steps", "T = 200 and the formula's epsilon exclude each other: where one is asked for, it decides"},
+    {kOfGradients, "steps", "T = 200 and the formula's epsilon exclude each other: where one is asked for, it decides"},
+    {"dpsd-label", "replay",
+     "Algorithm 1 teaches the batch of its iteration alone, section III-C uses labels again: the algorithm is taken"},
     {"feddpsd", "kappa kappa_end", "no line uses Algorithm 2's gamma", Branch::data},
     {"feddpsd", "trust", "Algorithm 2 lets the server add the noise, section III-D trusts none", Branch::data},
     {"dpdfd dpdfd-ensemble dp-dfd dpsd-data dpsd-t dpsd-kd dpsd-label", "latent generator_width",
@@ -272,11 +274,16 @@ std::vector<Difference> ListDifferences(const TrialSpec& spec) {
 std::vector<Chosen> ListChosen(const TrialSpec& spec) {
   std::vector<Chosen> found;
   if (!IsStudentOfReading(spec) || spec.reading != Reading::stated) return found;
+  const std::vector<Difference> differences = ListDifferences(spec);
+  const auto differs = [&differences](std::string_view name) {
+    return std::any_of(differences.begin(), differences.end(),
+                       [name](const Difference& one) { return one.key == name; });
+  };
   for (const OpenSetting& setting : kOpen) {
     if (!HoldsName(setting.methods, spec.method) || !IsOfBranch(spec, setting.branch)) continue;
     ForEachName(setting.keys, [&](std::string_view name) {
       const SpecKey* key = FindApplying(spec, name);
-      if (key == nullptr || IsWithoutEffect(spec, name)) return;
+      if (key == nullptr || IsWithoutEffect(spec, name) || differs(key->TrialName())) return;
       found.push_back({std::string(key->TrialName()), HereText(spec, *key), setting.reason});
     });
   }

@@ -192,7 +192,7 @@ TEST(MethodClaims, RonaDrawsPerBatchAsPrintedAndPerRowInCode) {
 }
 
 TEST(MethodClaims, AStudentThatAsksNobodyLosesNothing) {
-  for (const Reading reading : {Reading::working, Reading::printed, Reading::sound}) {
+  for (const Reading reading : {Reading::working, Reading::stated, Reading::printed, Reading::sound}) {
     TrialSpec spec = Student("rona", reading);
     spec.source = QuerySource::public_split;
     spec.rona.hint_epochs = spec.rona.distill_epochs = 0;
@@ -248,7 +248,7 @@ void ForLabelTrials(F visit) {
                                                     EnsembleClaims(Partition::shards),
                                                     EnsembleClaims(Partition::dirichlet)};
   for (const char* method : {"dp-dfd", "dpsd-label", "feddpsd"}) {
-    for (const Reading reading : {Reading::working, Reading::printed, Reading::sound}) {
+    for (const Reading reading : {Reading::working, Reading::stated, Reading::printed, Reading::sound}) {
       const bool federated = method == std::string("feddpsd");
       if (federated && reading == Reading::sound) continue;
       TrialSpec spec = Student(method, reading);
@@ -276,7 +276,7 @@ TEST(MethodClaims, LabelFormulasAreOfALabelAtDeltaZero) {
         << spec.method << " " << static_cast<int>(spec.reading);
     ++trials;
   });
-  EXPECT_EQ(trials, 80);
+  EXPECT_EQ(trials, 110);
 }
 
 // What versions before claimed.
