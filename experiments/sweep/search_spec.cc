@@ -27,6 +27,8 @@ const std::string_view* ReadWord(const TomlEntry& entry, const std::string& path
   return nullptr;
 }
 
+std::string MethodName(SearchMethod method) { return std::string(kSearchMethods[static_cast<std::size_t>(method)]); }
+
 bool IsWhole(double value) { return std::floor(value) == value && std::fabs(value) < 9e15; }
 
 class DimensionReader {
@@ -166,10 +168,9 @@ void ReadMethod(const TomlNode& search, const std::string& path, ReadContext& co
     if (entry == nullptr) return;
     value = entry->value.integer;
     if (spec.method == of || context.partial || !spec.valid) return;
-    const auto word = [](SearchMethod method) { return std::string(kSearchMethods[static_cast<std::size_t>(method)]); };
-    context.diagnostics.AddWarning(
-        entry->where, path + "." + name,
-        path + "." + name + " counts with method = \"" + word(of) + "\" alone, and the method is " + word(spec.method));
+    context.diagnostics.AddWarning(entry->where, path + "." + name,
+                                   path + "." + name + " counts with method = \"" + MethodName(of) +
+                                       "\" alone, and the method is " + MethodName(spec.method));
   };
   read("batch", SearchMethod::tpe, spec.batch);
   read("startup", SearchMethod::tpe, spec.startup);
@@ -210,8 +211,8 @@ class RungReader {
 
   bool RefuseOthers(const SearchSpec& spec) {
     if (context_.partial || !spec.valid) return true;
-    return Refuse(entry_->where, " goes with method = \"successive-halving\" alone, and the method is " +
-                                     std::string(kSearchMethods[static_cast<std::size_t>(spec.method)]));
+    return Refuse(entry_->where,
+                  " goes with method = \"successive-halving\" alone, and the method is " + MethodName(spec.method));
   }
 
   bool ReadRungs(SearchSpec& spec) {
@@ -356,12 +357,7 @@ std::string IdentifySearchIn(const std::string& sweep_toml) {
 }
 
 SearchTerms MakeSearchTerms(const SearchSpec& spec) {
-  SearchTerms terms{std::string(kSearchMethods[static_cast<std::size_t>(spec.method)]),
-                    spec.score,
-                    spec.maximize,
-                    CountSuggestions(spec),
-                    {},
-                    ""};
+  SearchTerms terms{MethodName(spec.method), spec.score, spec.maximize, CountSuggestions(spec), {}, ""};
   for (const SearchDimension& dimension : spec.space) terms.keys.emplace_back(dimension.key->TrialName());
   if (spec.HasRungs() && !terms.keys.empty()) terms.rung_key = terms.keys.back();
   return terms;

@@ -12,6 +12,16 @@
 #include "worker/training/evaluation.h"
 
 namespace retort::worker {
+namespace {
+
+Result<std::unique_ptr<Network>> LoadStudent(const TrialSpec& spec, const Dataset& data, const Outcome& outcome) {
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
+  RETORT_RETURN_IF_ERROR(network->LoadState("student/", outcome.parameters));
+  return network;
+}
+
+}  // namespace
 
 Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, const Outcome& outcome) {
   Series metrics;
@@ -30,9 +40,7 @@ Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, c
 Result<Series> MeasureScore(const TrialSpec& spec, const Dataset& data, const Outcome& outcome) {
   if (spec.score.empty() || HasPrivateScore(spec)) return Series();
   if (spec.score != kPublicScore) return UsageError("There is no score '" + spec.score + "'.");
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
-                          MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
-  RETORT_RETURN_IF_ERROR(network->LoadState("student/", outcome.parameters));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, LoadStudent(spec, data, outcome));
   return Series{{spec.score, Evaluate(*network, data.public_split).accuracy}};
 }
 
@@ -40,9 +48,7 @@ Result<release::ValidationCount> CountValidation(const TrialSpec& spec, const Da
   if (spec.score != kPrivateScore) return UsageError("There is no private score '" + spec.score + "'.");
   if (data.validation.size() == 0)
     return UsageError("The score " + spec.score + " needs validation examples: split.validation is empty.");
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
-                          MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
-  RETORT_RETURN_IF_ERROR(network->LoadState("student/", outcome.parameters));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, LoadStudent(spec, data, outcome));
   const at::NoGradGuard no_grad;
   release::ValidationCount count;
   const std::int64_t most = std::min<std::int64_t>(256, MaxRowsPerPass(data.shape));

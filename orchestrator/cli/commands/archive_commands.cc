@@ -155,6 +155,22 @@ void AddArchive(CLI::App& app, CommandLine& line) {
       ->required();
 }
 
+int EndWithFile(const Invocation& call, const std::string& bytes, const OutputRule& rule,
+                const std::function<std::string()>& say, nlohmann::ordered_json document) {
+  const storage::UmaskScope modes(call.umask);
+  if (const Status written = WriteOutput(call.env, call.line.out, bytes, rule); !written.ok())
+    return call.console.Fail(written);
+  if (!call.line.global.json) {
+    call.console.Message(say());
+    call.console.Data(call.line.out + "\n");
+    return 0;
+  }
+  document["bytes"] = bytes.size();
+  document["sha256"] = Sha256Hex(bytes);
+  call.console.Data(DocumentText(document));
+  return 0;
+}
+
 int ArchiveCommand(const Invocation& call) {
   const Result<std::string> results = LocateResults(call);
   if (!results.ok()) return call.console.Fail(results.status());
@@ -172,24 +188,15 @@ int ArchiveCommand(const Invocation& call) {
     call.console.Data(text);
     return 0;
   }
-  const storage::UmaskScope modes(call.umask);
-  if (const Status written = WriteOutput(call.env, call.line.out, text, kArchiveRule); !written.ok())
-    return call.console.Fail(written);
-  if (!call.line.global.json) {
-    call.console.Message(CountText(static_cast<std::int64_t>(CountRows(*archive))) + " rows, " +
-                         BytesText(text.size()));
-    call.console.Data(call.line.out + "\n");
-    return 0;
-  }
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["results"] = *results;
   document["out"] = call.line.out;
   document["rows"] = CountRows(*archive);
-  document["bytes"] = text.size();
-  document["sha256"] = Sha256Hex(text);
-  call.console.Data(DocumentText(document));
-  return 0;
+  const auto say = [&] {
+    return CountText(static_cast<std::int64_t>(CountRows(*archive))) + " rows, " + BytesText(text.size());
+  };
+  return EndWithFile(call, text, kArchiveRule, say, std::move(document));
 }
 
 int ImportCommand(const Invocation& call) {

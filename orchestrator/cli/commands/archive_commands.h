@@ -1,7 +1,9 @@
 // Archives of rows: commands that write one, make a results folder of one, or read one in place of a results folder.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
+#include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/row_archive.h"
 #include "storage/files/env.h"
@@ -40,6 +43,11 @@ class UnpackedArchive {
   explicit UnpackedArchive(std::string folder) : folder_(std::move(folder)) {}
   std::string folder_;
 };
+
+// Writes what a command made of a results folder into --out, and says so: say(), and the file's name; or, with --json,
+// `document` with the size and the digest of the bytes. Returns the exit code.
+[[nodiscard]] int EndWithFile(const Invocation& call, const std::string& bytes, const OutputRule& rule,
+                              const std::function<std::string()>& say, nlohmann::ordered_json document);
 
 // Runs `command` on the archive that `--from` names, as if it had been run here; on the results folder where there is
 // no `--from`. Returns its exit code.

@@ -7,6 +7,7 @@
 
 #include "experiments/base/digests.h"
 #include "experiments/base/number_text.h"
+#include "orchestrator/cli/commands/archive_commands.h"
 #include "orchestrator/cli/commands/bundle_members.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/load_sweep.h"
@@ -18,7 +19,6 @@
 #include "orchestrator/results/bundle.h"
 #include "orchestrator/results/row_archive.h"
 #include "orchestrator/results/trial_names.h"
-#include "storage/files/file_modes.h"
 #include "storage/files/path_status.h"
 #include "storage/weights/write_weights.h"
 
@@ -113,15 +113,6 @@ int BundleCommand(const Invocation& call) {
   const Result<Bundle> bundle = CollectBundle(call, *results, derived);
   if (!bundle.ok()) return call.console.Fail(bundle.status());
   const std::string bytes = EncodeBundle(*bundle);
-  const storage::UmaskScope modes(call.umask);
-  if (const Status written = WriteOutput(call.env, call.line.out, bytes, kBundleRule); !written.ok())
-    return call.console.Fail(written);
-  if (!call.line.global.json) {
-    call.console.Message(CountText(static_cast<std::int64_t>(derived.rows)) + " rows, " + BytesText(bytes.size()) +
-                         ", SHA-256 " + Sha256Hex(bytes));
-    call.console.Data(call.line.out + "\n");
-    return 0;
-  }
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["results"] = *results;
@@ -129,10 +120,11 @@ int BundleCommand(const Invocation& call) {
   document["members"] = nlohmann::ordered_json::array();
   for (const BundleMember& member : bundle->members) document["members"].push_back(member.name);
   document["rows"] = derived.rows;
-  document["bytes"] = bytes.size();
-  document["sha256"] = Sha256Hex(bytes);
-  call.console.Data(DocumentText(document));
-  return 0;
+  const auto say = [&] {
+    return CountText(static_cast<std::int64_t>(derived.rows)) + " rows, " + BytesText(bytes.size()) + ", SHA-256 " +
+           Sha256Hex(bytes);
+  };
+  return EndWithFile(call, bytes, kBundleRule, say, std::move(document));
 }
 
 }  // namespace retort::orchestrator::cli
