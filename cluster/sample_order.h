@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/base/status.h"
@@ -12,6 +13,10 @@ namespace retort::cluster {
 
 // The argument with which the worker program, in place of its work, takes the order that follows it.
 inline constexpr const char* kSampleArgument = "--sample";
+
+// What the Fréchet distance of an evaluation is measured in: whitened oriented gradients, the same function for every
+// trial. Distances in other features are other figures.
+inline constexpr std::string_view kFrechetFeatures = "oriented-gradients";
 
 // Who says what a picture shows.
 enum class SampleLabels : std::uint8_t {
@@ -41,7 +46,7 @@ struct SampleEvaluation {
   std::int64_t epochs = 0, epoch = 0;                 // trained; the one that was chosen, counted from 1
   double held_out_accuracy = 0;                       // of that one, on the part that chose it
   double accuracy = 0;                                // on the test split
-  double frechet_distance = 0;  // between pictures and test split, in the classifier's features; may be NaN
+  double frechet_distance = 0;  // between pictures and test split, in kFrechetFeatures; may be NaN
 };
 
 struct SampleReport {

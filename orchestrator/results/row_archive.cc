@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cluster/sample_order.h"
 #include "experiments/base/digests.h"
 #include "experiments/base/json.h"
 #include "experiments/base/number_text.h"
@@ -281,7 +282,8 @@ Json SyntheticJson(const std::string& trial, const SyntheticResult& result) {
           {"labels", result.labels},
           {"network", result.network},
           {"accuracy", NumberToJson(result.accuracy)},
-          {"fid", NumberToJson(result.frechet_distance)}};
+          {"fid", NumberToJson(result.frechet_distance)},
+          {"fid_features", cluster::kFrechetFeatures}};
 }
 
 SyntheticResult ReadSyntheticJson(const Json& json) {
@@ -291,7 +293,8 @@ SyntheticResult ReadSyntheticJson(const Json& json) {
   json.at("labels").get_to(result.labels);
   json.at("network").get_to(result.network);
   json.at("accuracy").get_to(result.accuracy);
-  if (json.at("fid").is_number()) json.at("fid").get_to(result.frechet_distance);
+  if (json.value("fid_features", "") == cluster::kFrechetFeatures && json.at("fid").is_number())
+    json.at("fid").get_to(result.frechet_distance);
   return result;
 }
 

@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cluster/sample_order.h"
 #include "experiments/base/json.h"
 #include "storage/files/path_status.h"
 
 namespace retort::orchestrator {
 namespace {
 
+constexpr std::int64_t kVersion = 2;  // of version 1 the FID is in other features
 constexpr std::uint64_t kMaxSyntheticBytes = 1 << 16;
 constexpr std::string_view kAccuracy = "synthetic.accuracy", kFid = "synthetic.fid";
 
@@ -19,7 +21,7 @@ std::string FindPath(const std::string& results, const std::string& folder) {
 }
 
 std::string Encode(const storage::ResultRow& row, const SyntheticResult& result) {
-  return DumpJson({{"format_version", 1},
+  return DumpJson({{"format_version", kVersion},
                    {"trial", row.trial},
                    {"row_digest", row.row_digest},
                    {"count", result.count},
@@ -27,12 +29,14 @@ std::string Encode(const storage::ResultRow& row, const SyntheticResult& result)
                    {"labels", result.labels},
                    {"network", result.network},
                    {"accuracy", NumberToJson(result.accuracy)},
-                   {"fid", NumberToJson(result.frechet_distance)}});
+                   {"fid", NumberToJson(result.frechet_distance)},
+                   {"fid_features", cluster::kFrechetFeatures}});
 }
 
 Result<std::optional<SyntheticResult>> Decode(const std::string& text, const storage::ResultRow& row) {
   JsonFields fields(text, "evaluation of samples");
-  if (fields.Integer("format_version") != 1) fields.Fail("format_version", "1");
+  const std::int64_t version = fields.Integer("format_version");
+  if (version < 1 || version > kVersion) fields.Fail("format_version", "1 or 2");
   if (fields.String("trial") != row.trial) fields.Fail("trial", row.trial);
   const bool present = fields.String("row_digest") == row.row_digest;
   SyntheticResult result;
@@ -43,7 +47,8 @@ Result<std::optional<SyntheticResult>> Decode(const std::string& text, const sto
   result.labels = fields.String("labels");
   result.network = fields.String("network");
   result.accuracy = fields.Number("accuracy");
-  result.frechet_distance = fields.Number("fid");
+  if (version == kVersion && fields.String("fid_features") == cluster::kFrechetFeatures)
+    result.frechet_distance = fields.Number("fid");
   RETORT_RETURN_IF_ERROR(fields.status());
   return present ? std::optional(std::move(result)) : std::nullopt;
 }

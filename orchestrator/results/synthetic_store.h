@@ -20,7 +20,7 @@ struct SyntheticResult {
   std::string labels;      // who labelled them
   std::string network;     // the classifier
   double accuracy = 0;     // on the test split
-  double frechet_distance = std::numeric_limits<double>::quiet_NaN();  // in the classifier's features; NaN: none
+  double frechet_distance = std::numeric_limits<double>::quiet_NaN();  // in cluster::kFrechetFeatures; NaN: none
 };
 
 // In place of an earlier one, durable, by rename. REQUIRES: the trial has a row. Error: environment.

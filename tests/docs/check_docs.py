@@ -1,11 +1,13 @@
 """What the pages of this repository name exists: paths and links, flags and commands of the programs, metrics, keys of a
 sweep file, environment variables, constants and functions of the sources. The program itself is asked, by --help,
-`schema`, `metrics --list`, and `plan` for every sweep that a page runs or plans.
+`schema`, `metrics --list`, and `plan` for every sweep that a page runs or plans. Figures on the papers' pages stand in
+RESULTS.md or among the published values.
 
 usage: check_docs.py --root DIR --retort PROGRAM
 Prints one line for each violation (page:line: what) and exits 1 when there is any.
 """
 import argparse
+import csv
 import functools
 import glob
 import json
@@ -29,6 +31,7 @@ LONG_ALONE = {"chaos"}  # commands that nothing makes quick
 LANGUAGES = {"sh", "toml", "cpp", "python", "json", "text"}
 TABLES = ("data", "teacher", "trial", "sweep", "table", "figure", "profile")
 NAMED = ("data", "teacher", "table", "figure", "profile")  # [data.NAME]
+FIGURE = re.compile(r"(?<![\d.,])\d+\.\d{1,2}(?![\d.]\d|\d)")  # three decimals are an ε
 FILE_ENDS = (".toml", ".h", ".cc", ".md", ".csv", ".py", ".sh", ".h5", ".log", ".json", ".txt")
 
 
@@ -337,8 +340,27 @@ def check_page(root, program, page):
             yield f"{page}:{block.line}: {what}"
 
 
+def check_paper_figures(root):
+    """The figures of one or two decimals on the papers' pages stand in RESULTS.md, or are published ones."""
+    pages = [page for page in list_pages(root) if page.startswith("experiments/papers/")]
+    if not pages:
+        return
+    known = set(FIGURE.findall(read_page(root, "experiments/RESULTS.md")))
+    with open(os.path.join(root, "experiments", "reference", "published.csv"), encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            known |= {row["epsilon"], row["value"].removesuffix("K")}
+            if row["metric"] == "accuracy":
+                known.add(f"{100 * float(row['value']):.2f}")
+    for page in pages:
+        code = {number for block in read_blocks(root, page) for number in range(block.line, block.end + 1)}
+        for number, line in enumerate(read_page(root, page).splitlines(), 1):
+            for figure in FIGURE.findall(re.sub(r"section \d\.\d", "", line)) if number not in code else []:
+                if figure not in known:
+                    yield f"{page}:{number}: {figure} stands neither in experiments/RESULTS.md nor among the published values"
+
+
 def find_violations(root, program):
-    return [*check_needs(root), *(what for page in list_pages(root) for what in check_page(root, program, page))]
+    return [*check_needs(root), *check_paper_figures(root), *(what for page in list_pages(root) for what in check_page(root, program, page))]
 
 
 def main():

@@ -131,6 +131,14 @@ class PagesThatAreUntrueAreFound(unittest.TestCase):
         self.assertIn("storage/PAGE.md:1:", "".join(check_tree({**TREE, "storage/PAGE.md": fault})))
         self.assertEqual(check_tree({**TREE, "CHANGELOG.md": fault}), [])
 
+    def test_figures_of_papers_pages_stand_elsewhere(self):
+        published = "epsilon,metric,value\n7.5,accuracy,0.9512\n,parameters,4.97K\n"
+        tree = {**TREE, "experiments/RESULTS.md": "93.4 ± 0.5 %\n", "experiments/reference/published.csv": published}
+        page = "93.4 ± 0.5 and 95.12 % of 4.97K at 7.5, section 3.9, ε = 0.046\n```text\n1.23\n```\n"
+        self.assertEqual(check_tree({**tree, "experiments/papers/one.md": page}), [])
+        found = check_tree({**tree, "experiments/papers/one.md": page + "93.5 %\n"})
+        self.assertEqual([line.split(" stands")[0] for line in found], ["experiments/papers/one.md:5: 93.5"])
+
     def test_the_exit_code_says_whether_there_was_a_fault(self):
         for added, code in (("", 0), ("`storage/absent.h`\n", 1)):
             with scratch({**TREE, "README.md": GOOD + added}) as root:

@@ -121,11 +121,15 @@ class SelectionTest(unittest.TestCase):
     @unittest.skipUnless(PRIVATE and not OPTIONS.worker, "of a private score, by a worker that trains")
     def test_a_private_score_is_shown_with_its_noise_alone(self):
         self.write(noise="secure", score_noise=100000, mean=2)
-        self.retort("run", self.sweep)
-        trial = self.released()
-        noisy = trial["metrics"][SCORE] * EXAMPLES
-        self.assertAlmostEqual(noisy, round(noisy), places=6)
-        self.assertGreater(abs(noisy), EXAMPLES, "noise of 100,000 examples was not drawn")
+        farthest = 0
+        for run in range(2):  # one score is within the examples by chance once in 1,000 runs, two once in 1,000,000
+            self.results = os.path.join(self.folder, "results", str(run), "chosen")
+            self.retort("run", self.sweep)
+            trial = self.released()
+            noisy = trial["metrics"][SCORE] * EXAMPLES
+            self.assertAlmostEqual(noisy, round(noisy), places=6)
+            farthest = max(farthest, abs(noisy))
+        self.assertGreater(farthest, EXAMPLES, "noise of 100,000 examples was not drawn")
         shown = [name for name in trial["metrics"] if "validation" in name or "public" in name]
         self.assertEqual(shown, [SCORE])
         said = self.retort("show", trial["trial"]).stdout

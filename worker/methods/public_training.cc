@@ -9,20 +9,16 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "experiments/methods/networks.h"
 #include "worker/distill/similarity_graph.h"
 #include "worker/distill/vote_targets.h"
 #include "worker/methods/stop_rule.h"
 #include "worker/models/model_registry.h"
-#include "worker/models/network.h"
-#include "worker/models/resampling.h"
 #include "worker/optim/schedule.h"
 #include "worker/training/evaluation.h"
-#include "worker/training/per_sample_gradients.h"
+#include "worker/training/oriented_features.h"
 #include "worker/training/supervised_training.h"
 
 namespace retort::worker {
@@ -93,7 +89,8 @@ Result<at::Tensor> PublicTraining::PropagateLabels(const at::Tensor& released) {
   const at::NoGradGuard no_grad;
   at::Tensor all;
   if (gang_.rank().value == 0) {
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, OrientedFeatures(data_, data_.public_split));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features,
+                            ComputeOrientedFeatures(data_.shape, data_.device, data_.public_split));
     const SimilarityGraph graph(features, spec_.labels.neighbours);
     // A picture that was not asked about gets no label of its own.
     at::Tensor labels = at::zeros_like(targets_);
@@ -107,7 +104,8 @@ Result<at::Tensor> PublicTraining::RegressLabels(const at::Tensor& released, dou
   const at::NoGradGuard no_grad;
   at::Tensor all;
   if (gang_.rank().value == 0) {
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, OrientedFeatures(data_, data_.public_split));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features,
+                            ComputeOrientedFeatures(data_.shape, data_.device, data_.public_split));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor said, RegressVotes(features, released, noise));
     all = OneHotTargets(said.argmax(1), data_.classes);
   }
@@ -134,32 +132,6 @@ Status PublicTraining::Fit(std::int64_t step, std::int64_t within, std::int64_t 
   if (ShouldRecordLoss(spec_, step, within, spec_.labels.label_steps))
     RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.student_loss", gang_, series));
   return {};
-}
-
-namespace {
-
-// The same shape with its longer side at most kMaxOrientedSide, and no side shorter than the gradients need.
-ImageShape Shrunk(ImageShape shape) {
-  const std::int64_t longer = std::max(shape.height, shape.width);
-  if (longer <= kMaxOrientedSide) return shape;
-  const auto of = [longer, least = FindMinExtent("hog-linear")](std::int64_t side) {
-    return std::max(side * kMaxOrientedSide / longer, std::min(side, least));
-  };
-  return {shape.channels, of(shape.height), of(shape.width)};
-}
-
-}  // namespace
-
-Result<at::Tensor> OrientedFeatures(const Dataset& data, const Examples& examples) {
-  const ImageShape seen = Shrunk(data.shape);
-  RETORT_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Network> network,
-      MakeNetwork("hog-linear", seen, data.classes, RngStream(0, Purpose::parameters), data.device));
-  const std::optional<std::size_t> front = FindFrozenFront(*network);
-  RETORT_CHECK(front.has_value());
-  if (seen == data.shape) return ComputeHeadInputs(*network, *front, examples);
-  return ComputeHeadInputs(*network, *front, examples,
-                           [&seen](const at::Tensor& images) { return PoolTo(images, seen.height, seen.width); });
 }
 
 }  // namespace retort::worker

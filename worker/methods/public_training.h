@@ -61,12 +61,4 @@ class PublicTraining {
   at::Tensor taught_rows_;  // i64, on the CPU: rows of targets_ that are not zero; undefined until they are asked for
 };
 
-// Features by which pictures are compared. Pictures whose longer side has more pixels are averaged down to it.
-inline constexpr std::int64_t kMaxOrientedSide = 64;
-
-// Whitened oriented gradients, those of the frozen layers of "hog-linear": f32 [examples, values], on the data set's
-// device. A row is a function of its own example: the constants are the code's, not fitted to `data`, which says the
-// shape of a picture alone. Errors: of decoding, and of shapes that such a network cannot have.
-[[nodiscard]] Result<at::Tensor> OrientedFeatures(const Dataset& data, const Examples& examples);
-
 }  // namespace retort::worker

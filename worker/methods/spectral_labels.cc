@@ -19,6 +19,7 @@
 #include "worker/release/class_embedding.h"
 #include "worker/release/mechanism.h"
 #include "worker/training/evaluation.h"
+#include "worker/training/oriented_features.h"
 
 namespace retort::worker {
 namespace {
@@ -71,7 +72,8 @@ class SpectralLabels final : public Method {
   // scores do not depend on which of many bases of the same span it was.
   Result<at::Tensor> Release(release::ChargeBook* book) {
     const at::NoGradGuard no_grad;
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor open, OrientedFeatures(data_, data_.public_split));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor open,
+                            ComputeOrientedFeatures(data_.shape, data_.device, data_.public_split));
     at::Tensor basis;
     if (gang_.rank().value == 0)
       basis = SimilarityGraph(open, spec_.labels.neighbours).Leading(spec_.labels.eigenvectors);
@@ -90,7 +92,7 @@ class SpectralLabels final : public Method {
     if (share.count == 0) return sum;
     const bool all = share.count == data_.train.size();
     const Examples own = all ? data_.train : data_.train.Rows(at::arange(share.first, share.first + share.count));
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor seen, OrientedFeatures(data_, own));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor seen, ComputeOrientedFeatures(data_.shape, data_.device, own));
     sum.Add(ExtendSpectralEmbedding(seen, open, basis, spec_.labels.neighbours), own.labels.cpu());
     return sum;
   }

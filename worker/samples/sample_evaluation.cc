@@ -1,10 +1,7 @@
 #include "worker/samples/sample_evaluation.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +13,7 @@
 #include "worker/training/evaluation.h"
 #include "worker/training/frechet.h"
 #include "worker/training/learner.h"
+#include "worker/training/oriented_features.h"
 #include "worker/training/supervised_training.h"
 
 namespace retort::worker::samples {
@@ -24,17 +22,6 @@ namespace {
 constexpr std::int64_t kEpochs = 10, kTrainingBatch = 128;
 constexpr std::int64_t kHeldOut = 10;  // one of so many pictures chooses
 constexpr double kRate = 1e-3;
-
-at::Tensor ComputeFeatures(const Network& network, const Examples& examples) {
-  const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> features;
-  const std::int64_t at_once = std::min(std::int64_t{256}, MaxRowsPerPass(examples.shape()));
-  for (std::int64_t first = 0; first < examples.size(); first += at_once) {
-    const std::int64_t rows = std::min(at_once, examples.size() - first);
-    features.push_back(network.Forward(examples.Range(first, rows)).features);
-  }
-  return at::cat(features);
-}
 
 }  // namespace
 
@@ -75,8 +62,9 @@ Result<cluster::SampleEvaluation> EvaluateSamples(
   }
   RETORT_RETURN_IF_ERROR(learner.network().LoadState("", best));
   evaluation.accuracy = Evaluate(learner.network(), test).accuracy;
-  evaluation.frechet_distance =
-      ComputeFrechetDistance(ComputeFeatures(learner.network(), all), ComputeFeatures(learner.network(), test));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor made, ComputeOrientedFeatures(frame.shape, at::kCPU, all));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor real, ComputeOrientedFeatures(frame.shape, at::kCPU, test));
+  evaluation.frechet_distance = ComputeFrechetDistance(made, real);
   return evaluation;
 }
 

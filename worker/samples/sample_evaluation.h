@@ -26,9 +26,11 @@ inline constexpr std::int64_t kMaxEvaluatedPixels = std::int64_t{2} << 30;
 
 // Trains the network of `spec` anew with Adam at 1e-3, batches of 128, 10 epochs, on nine tenths of the pictures, and
 // takes the epoch that is best on the last tenth, of equally good ones the first. What depends on chance is a function
-// of `seed`. The Fréchet distance is that of all pictures to the test examples in the features of this network
-// (frechet.h). Nothing but `test`, and that after the choice, is read of the data set; at least two of its examples.
-// REQUIRES: at least kMinEvaluated pictures. Errors: those of MakeNetwork; what `progress` says.
+// of `seed`. The Fréchet distance is that of all pictures to the test examples in oriented gradients
+// (ComputeOrientedFeatures, frechet.h), which are the same for every trial: the features of a network that learnt from
+// the pictures would forgive what the pictures did not teach it. Nothing but `test`, and that after the choice, is read
+// of the data set; at least two of its examples. REQUIRES: at least kMinEvaluated pictures. Errors: those of
+// MakeNetwork and ComputeOrientedFeatures; what `progress` says.
 [[nodiscard]] Result<cluster::SampleEvaluation> EvaluateSamples(
     const TrialSpec& spec, const PictureFrame& frame, const LabelledPictures& samples, const Examples& test,
     std::uint64_t seed, const std::function<void(std::int64_t step, std::int64_t steps)>& progress);

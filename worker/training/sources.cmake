@@ -2,6 +2,7 @@ set(RETORT_TRAINING_SOURCES
   training/evaluation.cc
   training/frechet.cc
   training/learner.cc
+  training/oriented_features.cc
   training/per_sample_gradients.cc
   training/poisson_sample.cc
   training/ridge_regression.cc

@@ -180,7 +180,7 @@ ordered_json EvaluationJson(const std::optional<cluster::SampleEvaluation>& eval
                {"synthetic.accuracy", evaluation->accuracy}});
   json["synthetic.fid"] =
       std::isfinite(evaluation->frechet_distance) ? ordered_json(evaluation->frechet_distance) : ordered_json();
-  json["fid_features"] = "of the classifier that the pictures trained; not comparable with another network's";
+  json["fid_features"] = cluster::kFrechetFeatures;
   return json;
 }
 
@@ -230,11 +230,10 @@ std::string SampleText(const CommandLine& line, const std::string& name, const c
   if (!report.evaluation) return text;
   const cluster::SampleEvaluation& found = *report.evaluation;
   text += fmt::format(
-      "\na fresh {} trained on {} of them, chosen by {} others (epoch {} of {}): {} % of {} test examples, FID {:.3f} "
-      "in "
-      "its features",
+      "\na fresh {} trained on {} of them, chosen by {} others (epoch {} of {}): {} % of {} test examples; FID {:.3f} "
+      "in {}",
       found.network, CountText(found.training), CountText(found.held_out), found.epoch, found.epochs,
-      PercentText(found.accuracy), CountText(found.test), found.frechet_distance);
+      PercentText(found.accuracy), CountText(found.test), found.frechet_distance, cluster::kFrechetFeatures);
   return text;
 }
 

@@ -77,6 +77,21 @@ TEST_F(SyntheticStore, NoDistanceIsNoMetric) {
   EXPECT_TRUE(Metrics(0, "synthetic.fid").empty());
 }
 
+TEST_F(SyntheticStore, DistanceInOtherFeaturesIsNotShown) {
+  Store(0, 100);
+  const std::string path = view_.directory + "/" + view_.trials[0].folder + "/synthetic.json";
+  const std::string text = storage::PosixEnv().ReadSmallFile(path, 1 << 16).value();
+  for (const auto& [from, to] : {std::pair("\"format_version\":2", "\"format_version\":1"),
+                                 std::pair("oriented-gradients", "of another kind")}) {
+    std::string other = text;
+    ASSERT_NE(other.find(from), std::string::npos) << other;
+    other.replace(other.find(from), std::string(from).size(), to);
+    ASSERT_TRUE(storage::PosixEnv().WriteFileAtomically(path, other).ok());
+    EXPECT_EQ(Metrics(0, "synthetic.accuracy").size(), 1U);
+    EXPECT_TRUE(Metrics(0, "synthetic.fid").empty()) << other;
+  }
+}
+
 TEST_F(SyntheticStore, ResultOfAnEarlierRowCountsForNothing) {
   Store(0, 100);
   view_.trials[0].row->row_digest = "f00d";

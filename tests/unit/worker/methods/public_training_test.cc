@@ -8,6 +8,7 @@
 
 #include "worker/gang/local_collective.h"
 #include "worker/models/model_registry.h"
+#include "worker/training/oriented_features.h"
 
 namespace retort::worker {
 namespace {
@@ -117,7 +118,7 @@ TEST_F(PublicLessonsTest, OrientedFeaturesTakePicturesOfAnySize) {
   large.shape = {1, 150, 40};
   const at::Tensor small = at::rand({3, 1, 64, 17});
   large.public_split = Examples(at::upsample_nearest2d(small, {150, 40}), at::zeros({3}, at::kLong));
-  const auto features = OrientedFeatures(large, large.public_split);
+  const auto features = ComputeOrientedFeatures(large.shape, large.device, large.public_split);
   ASSERT_TRUE(features.ok()) << features.status().message();
   EXPECT_EQ(features->size(0), 3);
   EXPECT_TRUE(at::isfinite(*features).all().item<bool>());

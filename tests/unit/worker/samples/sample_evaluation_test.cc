@@ -59,6 +59,23 @@ TEST(SampleEvaluation, TellsGoodPicturesFromNoise) {
   EXPECT_EQ(good.test, 100);
 }
 
+TEST(SampleEvaluation, DistanceIsOfPicturesAlone) {
+  const Examples test = ToExamples(MakePictures(100, 120, 9));
+  LabelledPictures samples = MakePictures(400, 120, 2);
+  const cluster::SampleEvaluation known = EvaluateOn(samples, test);
+  samples.labels = at::zeros_like(samples.labels);
+  const cluster::SampleEvaluation unknown = EvaluateOn(samples, test);
+  EXPECT_GT(known.accuracy, unknown.accuracy + 0.5);
+  EXPECT_EQ(known.frechet_distance, unknown.frechet_distance);
+}
+
+TEST(SampleEvaluation, SamePicturesAreNear) {
+  const LabelledPictures pictures = MakePictures(400, 120, 2);
+  const double same = EvaluateOn(pictures, ToExamples(pictures)).frechet_distance;
+  const double grey = EvaluateOn(MakePictures(400, 0, 2), ToExamples(pictures)).frechet_distance;
+  EXPECT_LT(same, 1e-3 * grey);
+}
+
 TEST(SampleEvaluation, TestExamplesDoNotChoose) {
   const LabelledPictures samples = MakePictures(400, 60, 2);
   const LabelledPictures right = MakePictures(100, 60, 9);

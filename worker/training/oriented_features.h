@@ -1,0 +1,24 @@
+// Features by which pictures are compared, the same function for every data set and trial: nothing is fitted.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <cstdint>
+
+#include "experiments/base/status.h"
+#include "experiments/methods/data_spec.h"
+#include "worker/data/examples.h"
+
+namespace retort::worker {
+
+// Pictures whose longer side has more pixels are averaged down to it.
+inline constexpr std::int64_t kMaxOrientedSide = 64;
+
+// Whitened oriented gradients, those of the frozen layers of "hog-linear", for pictures of `shape`: f32 [examples,
+// values], on `device`, where the examples are. A row is a function of its own example: the constants are the code's,
+// and follow from the shape alone. Errors: of decoding, and of shapes that such a network cannot have.
+[[nodiscard]] Result<at::Tensor> ComputeOrientedFeatures(const ImageShape& shape, at::Device device,
+                                                         const Examples& examples);
+
+}  // namespace retort::worker
