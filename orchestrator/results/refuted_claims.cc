@@ -55,7 +55,7 @@ bool HasAnyAudit(const StoredAudits& audits, const std::vector<TrialView>& trial
 using RowsById = std::unordered_map<TrialId, const ShownRow*>;
 
 // Of its teacher's claims as they are shown by now.
-privacy::ClaimContext MakeClaimContext(const ShownRow& shown, const RowsById& rows) {
+privacy::ClaimContext MakeShownContext(const ShownRow& shown, const RowsById& rows) {
   privacy::ClaimContext context;
   context.spec = shown.spec;
   const auto teacher = shown.spec->parent ? rows.find(*shown.spec->parent) : rows.end();
@@ -68,14 +68,14 @@ void WithdrawUnsupportedClaims(const PrivacyCharges& charges, const RowsById& by
   for (const bool students : {false, true})
     for (ShownRow& shown : rows)
       if (shown.spec->parent.has_value() == students)
-        privacy::WithdrawUnsupportedClaims(MakeClaimContext(shown, by_id), charges.CollectEvents(shown.spec->id),
+        privacy::WithdrawUnsupportedClaims(MakeShownContext(shown, by_id), charges.CollectEvents(shown.spec->id),
                                            shown.row->claims);
 }
 
 // What is left to claim for a student of a teacher whose claims were withdrawn.
 void ClaimAgain(const PrivacyCharges& charges, const RowsById& by_id, bool teacher_refuted, ShownRow& shown) {
   std::vector<privacy::Claim> left =
-      privacy::ComputeClaims(MakeClaimContext(shown, by_id), charges.CollectEvents(shown.spec->id));
+      privacy::ComputeClaims(MakeShownContext(shown, by_id), charges.CollectEvents(shown.spec->id));
   if (const std::string_view own = FindVoid(shown); !own.empty()) Withdraw(own, left);
   (teacher_refuted ? shown.refuted_teacher : shown.unknown_teacher_audit) = left != shown.row->claims;
   shown.row->claims = std::move(left);

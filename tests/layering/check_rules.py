@@ -365,6 +365,7 @@ def collisions(root, paths, types):
 
 
 ONE_TARGET = ("worker", "cluster", "monitoring")  # modules that are compiled as one target; elsewhere a folder is one
+OWN_LIBRARY = "worker/cuda/"  # but for this one
 
 
 def check_hiding(root):
@@ -372,6 +373,8 @@ def check_hiding(root):
     others: a call may then find another overload. What two files of a target call the same collides once they share a batch."""
     targets, headers = {}, list(sources(root, (".h",)))
     for path in sources(root, (".cc",)):
+        if path.startswith(OWN_LIBRARY):
+            continue
         module = path.split("/")[0]
         targets.setdefault(module if module in ONE_TARGET else os.path.dirname(path), []).append(path)
     for target, paths in targets.items():
@@ -385,6 +388,8 @@ def check_hiding(root):
         rooms.setdefault(os.path.dirname(path), []).append(path)
     for paths in rooms.values():
         yield from hidden_functions(root, paths, [path for path in paths if path.endswith(".h")])
+    for target, paths in targets.items():
+        yield from hidden_calls(root, target, paths, headers)
     for paths in test_programs(root).values():
         yield from check_test_program(root, paths)
 
@@ -395,6 +400,19 @@ def hidden_functions(root, paths, headers):
         for number, name, private in functions_of(root, path):
             if private and name in declared:
                 yield f"{path}:{number}: {name} hides that of {declared[name]} from the files of its batch"
+
+
+def hidden_calls(root, target, paths, headers):
+    """The same of a header of another room, where another file of the target calls the function that it declares."""
+    declared = {name: path for path in headers if not path.startswith(target + "/") for _, name, _ in functions_of(root, path)}
+    own = {path: {name: number for number, name, private in functions_of(root, path) if private} for path in paths}
+    for path in paths:
+        for name in sorted(own[path].keys() & declared.keys()):
+            call = re.compile(rf"(?<![\w.>:]){name}\(")
+            callers = [other for other in paths if other != path and name not in own[other]
+                       and any(call.search(line) for line in lines_of(root, other))]
+            if callers:
+                yield f"{path}:{own[path][name]}: {name} hides that of {declared[name]} from {callers[0]}, if they share a batch"
 
 
 TEST_SOURCES = re.compile(r"\b(?:retort_add_test|retort_module|target_sources|add_executable|add_library)\(\s*(\w+)([^)]*)\)")

@@ -2,6 +2,7 @@ set(RETORT_MODELS_SOURCES
   models/arenas.cc
   models/described_network.cc
   models/ensemble.cc
+  models/features/constants_cache.cc
   models/features/fit_features.cc
   models/features/orientations.cc
   models/features/patches.cc

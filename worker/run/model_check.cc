@@ -63,7 +63,7 @@ Result<ImageShape> ChooseImageShape(const cluster::ModelOrder& order, const std:
 }
 
 template <typename Forward>
-Result<at::Tensor> InParts(const at::Tensor& images, const Forward& forward) {
+Result<at::Tensor> RunInParts(const at::Tensor& images, const Forward& forward) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
   for (std::int64_t row = 0; row < images.size(0); row += kRowsAtOnce) {
@@ -78,7 +78,7 @@ template <typename Forward>
 Status AddLogits(const cluster::ModelOrder& order, storage::Env& env, const storage::TensorBlob& input,
                  const Forward& forward, ordered_json& report) {
   RETORT_ASSIGN_OR_RETURN(const at::Tensor images, FromBlob(input));
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, InParts(images, forward));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, RunInParts(images, forward));
   const storage::TensorBlob blob = ToBlob("", logits);
   if (!order.logits_out.empty()) RETORT_RETURN_IF_ERROR(storage::WriteNpy(env, order.logits_out, blob));
   report["logits"] = {{"path", order.logits_out}, {"shape", blob.shape}, {"finite", AllFinite({blob})}};

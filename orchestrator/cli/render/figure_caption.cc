@@ -210,18 +210,18 @@ std::string JoinedNames(const std::vector<std::string>& names) {
 }
 
 // In the unit of the y axis.
-std::string ValueText(const FigureData& data, double value) {
+std::string YText(const FigureData& data, double value) {
   return InPercent(data) ? fmt::format("{:.4g}", 100 * value) : PublishedText(value, data.spec.y);
 }
 
 std::string PointText(const FigureData& data, const FigurePoint& point) {
   std::string text = point.at.empty() ? "all x" : point.at;
-  if (point.summary.n > 0) text += ": " + ValueText(data, point.summary.mean);
+  if (point.summary.n > 0) text += ": " + YText(data, point.summary.mean);
   if (point.summary.ci95)
-    text += fmt::format(" ({} to {})", ValueText(data, point.summary.ci95->first),
-                        ValueText(data, point.summary.ci95->second));
+    text += fmt::format(" ({} to {})", YText(data, point.summary.ci95->first),
+                        YText(data, point.summary.ci95->second));
   if (point.summary.n == 0 && point.state == CellState::missing) text += ": missing";
-  if (point.published) text += ", published " + ValueText(data, *point.published);
+  if (point.published) text += ", published " + YText(data, *point.published);
   return text;
 }
 
@@ -287,8 +287,8 @@ std::string DescribeFigure(const FigureData& data) {
       if (data.spec.kind == FigureKind::curve) {
         text += series.points.empty() ? "missing"
                                       : fmt::format("{} points, from {} to {}", series.points.size(),
-                                                    ValueText(data, series.points.front().summary.mean),
-                                                    ValueText(data, series.points.back().summary.mean));
+                                                    YText(data, series.points.front().summary.mean),
+                                                    YText(data, series.points.back().summary.mean));
       } else {
         for (std::size_t i = 0; i < series.points.size(); ++i)
           text += (i == 0 ? "" : "; ") + PointText(data, series.points[i]);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "worker/data/procedural_pictures.h"
@@ -78,12 +79,19 @@ void FitOnCpu(Network& network) {
 
 }  // namespace
 
-void FitFeatures(Network& network) {
+void FitFeatures(Network& network, const ConstantsCache& cache) {
   if (network.plan().constants.empty()) return;
   const at::NoGradGuard no_grad;
+  at::Tensor& constants = network.buffers().constants();
+  const std::string key = cache.FindKey(network.layers(), network.input());
+  if (const std::optional<at::Tensor> kept = cache.Read(key, constants.numel())) {
+    constants.copy_(*kept);
+    return;
+  }
   Network twin(network.layers(), network.input(), std::nullopt);
   FitOnCpu(twin);
-  network.buffers().constants().copy_(twin.buffers().constants());
+  constants.copy_(twin.buffers().constants());
+  cache.Keep(key, twin.buffers().constants());
 }
 
 }  // namespace retort::worker

@@ -25,7 +25,7 @@ namespace {
 constexpr double kMinSquare = 1e-12;
 constexpr std::int64_t kPixels = std::int64_t{1} << 14;  // worked on at a time
 
-std::int64_t CountWindows(std::int64_t pixels, const OrientationForm& form) {
+std::int64_t CountCells(std::int64_t pixels, const OrientationForm& form) {
   return (pixels + 2 * form.padding - form.window) / form.stride + 1;
 }
 
@@ -34,7 +34,7 @@ at::Tensor WindowWeightsElsewhere(std::int64_t pixels, const OrientationForm& fo
   const auto whole = at::device(device).dtype(at::kDouble);
   // Of each pixel in each window, from the window's first pixel on.
   const at::Tensor place = (at::arange(pixels, whole) + static_cast<double>(form.padding)).unsqueeze(1) -
-                           at::arange(CountWindows(pixels, form), whole) * static_cast<double>(form.stride);
+                           at::arange(CountCells(pixels, form), whole) * static_cast<double>(form.stride);
   const at::Tensor inside = (place >= 0).logical_and_(place < static_cast<double>(form.window));
   const at::Tensor half = at::full({}, static_cast<double>(form.window) / 2, whole);
   const at::Tensor weight = 1 - (place - static_cast<double>(form.window - 1) / 2).abs() / half;
@@ -44,7 +44,7 @@ at::Tensor WindowWeightsElsewhere(std::int64_t pixels, const OrientationForm& fo
 // f32 [pixels, windows]: what a pixel counts in each window.
 at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
   if (!device.is_cpu()) return WindowWeightsElsewhere(pixels, form, device);
-  const std::int64_t windows = CountWindows(pixels, form);
+  const std::int64_t windows = CountCells(pixels, form);
   at::Tensor weights = at::zeros({pixels, windows}, at::kFloat);
   auto* weight = weights.data_ptr<float>();
   const double middle = static_cast<double>(form.window - 1) / 2, half = static_cast<double>(form.window) / 2;
