@@ -218,8 +218,7 @@ std::string PointText(const FigureData& data, const FigurePoint& point) {
   std::string text = point.at.empty() ? "all x" : point.at;
   if (point.summary.n > 0) text += ": " + YText(data, point.summary.mean);
   if (point.summary.ci95)
-    text += fmt::format(" ({} to {})", YText(data, point.summary.ci95->first),
-                        YText(data, point.summary.ci95->second));
+    text += fmt::format(" ({} to {})", YText(data, point.summary.ci95->first), YText(data, point.summary.ci95->second));
   if (point.summary.n == 0 && point.state == CellState::missing) text += ": missing";
   if (point.published) text += ", published " + YText(data, *point.published);
   return text;
