@@ -247,7 +247,9 @@ std::string SweepCommand(const std::string& command, const CommandLine& line) {
   std::string words = "retort " + command + " " + QuoteForShell(line.sweep);
   for (const std::string& word : line.overrides) words += " " + QuoteForShell(word);
   if (!line.global.profile.empty()) words += " --profile " + QuoteForShell(line.global.profile);
-  return line.global.results.empty() ? words : AddResultsOption(words, line.global.results);
+  // Where an archive stands for the results, their folder is a temporary one.
+  const bool named = !line.global.results.empty() && line.from.empty();
+  return named ? AddResultsOption(words, line.global.results) : words;
 }
 
 }  // namespace retort::orchestrator::cli
