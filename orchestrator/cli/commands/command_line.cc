@@ -55,6 +55,7 @@ void SortWords(const CLI::App& command, const RawWords& words, CommandLine& line
   line.trial = words.trial;
   ReadDuration("--grace", words.grace, line.run.grace_seconds, errors);
   ReadDuration("--every", words.pace, line.chaos.pace_seconds, errors);
+  ReadDuration("--stall-after", words.stall, line.run.stall_seconds, errors);
   ReadDuration("--time-limit", words.time_limit, line.run.time_limit_seconds, errors);
   ReadCalculator(words, line, errors);
   for (const std::string& word : words.rest) {

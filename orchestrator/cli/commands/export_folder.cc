@@ -60,8 +60,8 @@ Result<Chosen> ChooseTrials(const ResultsView& view, const std::string& word) {
       chosen.left_out.push_back(fmt::format("{} is {}", FormatTrialName(trial.spec), StateName(trial.state)));
   }
   if (!chosen.trials.empty()) return chosen;
-  return UsageError("no trial has succeeded, and left curves, in " + view.directory + "; `" + RunAgainCommand(view.directory) +
-                    "` runs the sweep.");
+  return UsageError("no trial has succeeded, and left curves, in " + view.directory + "; `" +
+                    RunAgainCommand(view.directory) + "` runs the sweep.");
 }
 
 // Fills the temporary folder; says what is in it.
