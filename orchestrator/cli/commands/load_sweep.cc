@@ -291,8 +291,10 @@ std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan, const std::set<std:
     const std::string key = "teacher." + spec.teacher + (spec.weights.empty() ? ".torchscript" : ".weights");
     const auto named = published.find(path);
     const std::string what =
-        named == published.end() ? "'" + path + "' is not there" : storage::ReportAbsent(named->second).message();
-    absent.push_back(Warning(plan.file, key, key + ": " + what + "; no trial of it can run before then"));
+        named == published.end()
+            ? "'" + path + "' is not there; no trial of it can run before then"
+            : storage::ReportAbsent(named->second).message() + " No trial of it can run before then";
+    absent.push_back(Warning(plan.file, key, key + ": " + what));
   }
   return absent;
 }
