@@ -248,9 +248,11 @@ constexpr SpecKey kKeys[] = {
     Named("data", DataName, kAll | kLoaded, "name of the [data] set; may be left out when there is only one"),
     As("student", Choice<&S::network>("network", kNetworks, kAll | kLoaded,
                                       "the network that is trained, or that weights are for")),
-    Text<&S::weights>("weights", KeyType::path, kLoaded,
-                      "file of a network's parameters: state dict of PyTorch (.pth, .pt), .safetensors or .npz; "
-                      "relative to the sweep file, ${VAR} is expanded; every name and shape has to fit"),
+    Text<&S::weights>(
+        "weights", KeyType::path, kLoaded,
+        "file of a network's parameters: state dict of PyTorch (.pth, .pt), .safetensors or .npz; "
+        "relative to the sweep file, ${VAR} is expanded; every name and shape has to fit. Or torchvision's "
+        "name of a file in the cache of torch.hub, as ResNet34_Weights.IMAGENET1K_V1"),
     Text<&S::torchscript>("torchscript", KeyType::path, kLoaded,
                           "file of a TorchScript module, images to logits, instead of network and weights"),
     Only(kNowhere,

@@ -357,7 +357,8 @@ std::optional<std::string> AbsolutePath(const std::string& text, Position where,
 }
 
 SweepDocument ReadSweepDocument(const std::string& text, const std::string& path, const PlanOptions& options,
-                                const Lookup& lookup, SourceTexts& sources, DiagnosticCollector& diagnostics) {
+                                const Lookup& lookup, const WeightsFinder& find_weights, SourceTexts& sources,
+                                DiagnosticCollector& diagnostics) {
   SweepDocument document;
   document.name = std::filesystem::path(path).stem().string();
   const int source = sources.Add(path, text);
@@ -381,7 +382,7 @@ SweepDocument ReadSweepDocument(const std::string& text, const std::string& path
   OverlayDocument(root, options, sources, lookup, diagnostics);
   CheckSection(root, "", "", false, diagnostics);
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  ReadContext context{document, diagnostics, lookup, folder.string(), "", false};
+  ReadContext context{document, diagnostics, lookup, folder.string(), "", false, find_weights};
   ReadTables(root, context);
   if (!FindControlCharacter(document.name).empty())
     diagnostics.AddError(document.sweep_where, "sweep.name",

@@ -106,6 +106,7 @@ struct SweepDocument {
 };
 
 using Lookup = std::function<std::optional<std::string>(const std::string&)>;
+using WeightsFinder = std::function<Result<std::string>(const std::string&)>;  // as PlanHooks::find_weights
 
 // What the readers of single tables share.
 struct ReadContext {
@@ -115,6 +116,7 @@ struct ReadContext {
   std::string directory;  // of the sweep file
   std::string prefix;     // "" or "profile.NAME."
   bool partial = false;   // an overlay: required keys may be absent
+  WeightsFinder find_weights = {};
 };
 
 // Expands ${VAR}, and makes the path absolute from the folder of the sweep file. Returns nothing, after an error at
@@ -140,7 +142,8 @@ struct ReadContext {
 
 // Reads the text of a sweep file. `diagnostics` gets everything that is wrong, in every table.
 [[nodiscard]] SweepDocument ReadSweepDocument(const std::string& text, const std::string& path,
-                                              const PlanOptions& options, const Lookup& lookup, SourceTexts& sources,
+                                              const PlanOptions& options, const Lookup& lookup,
+                                              const WeightsFinder& find_weights, SourceTexts& sources,
                                               DiagnosticCollector& diagnostics);
 
 // Names of a sweep file that become names of files: leaves room for suffixes in a name of 255 bytes at most.

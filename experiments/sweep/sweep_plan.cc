@@ -612,7 +612,7 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   SourceTexts sources;
   DiagnosticCollector diagnostics(&sources);
   const Lookup lookup = hooks.lookup ? hooks.lookup : Lookup(EnvironmentVariable);
-  SweepDocument document = ReadSweepDocument(text, path, options, lookup, sources, diagnostics);
+  SweepDocument document = ReadSweepDocument(text, path, options, lookup, hooks.find_weights, sources, diagnostics);
   SweepPlan plan;
   plan.file = path;
   plan.name = document.name;

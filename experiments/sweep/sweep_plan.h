@@ -63,6 +63,9 @@ struct PlanHooks {
   std::function<Result<std::string>(const std::string& path)> digest_file = {};
   // Whether `unpacked` is asked for also where nothing in the sweep compares examples: for one data set without budget.
   bool unpack_all = true;
+  // The path of the file that a published name of weights stands for, empty for a text that is no such name; its error
+  // becomes a diagnostic at the key. Absent: every text is a path.
+  std::function<Result<std::string>(const std::string& text)> find_weights = {};
   // Value of ${VAR} in a data path; empty = the process environment.
   std::function<std::optional<std::string>(const std::string&)> lookup = {};
 };

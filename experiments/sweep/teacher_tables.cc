@@ -55,10 +55,24 @@ void ReadPrivate(const TomlEntry& entry, const std::string& path, TeacherDefinit
   }
 }
 
+// Sets the path of the file that a published name stands for. False where the text is none, or after an error.
+bool ReadPublishedName(const TomlEntry& entry, Assignment& assignment, ReadContext& context) {
+  if (assignment.key->name != "weights" || !context.find_weights) return false;
+  const Result<std::string> path = context.find_weights(entry.value.text);
+  if (path.ok() && path->empty()) return false;
+  if (path.ok()) {
+    assignment.value = *path;
+    return true;
+  }
+  context.diagnostics.AddError(entry.value.where, assignment.path, path.status().message(), path.status().choices());
+  assignment.valid = false;
+  return false;
+}
+
 // The file's path made absolute; it decides the kind.
 void ReadFile(const TomlEntry& entry, Assignment& assignment, TeacherDefinition& teacher, ReadContext& context) {
   if (!IsPrivateTeacher(teacher.kind)) teacher.kind = TrialKind::loaded_teacher;
-  if (!assignment.valid) return;
+  if (!assignment.valid || ReadPublishedName(entry, assignment, context) || !assignment.valid) return;
   const auto absolute = AbsolutePath(entry.value.text, entry.value.where, assignment.path, context);
   assignment.valid = absolute.has_value();
   if (absolute) assignment.value = *absolute;

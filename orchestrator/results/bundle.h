@@ -2,6 +2,7 @@
 // storage/FORMAT.md, section "bundle".
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 namespace retort::orchestrator {
 
 inline constexpr int kBundleVersion = 1;
+inline constexpr std::size_t kMaxMemberName = 100;  // bytes; what a tar header holds
 
 struct BundleMember {
   std::string name;  // 1 to 100 bytes, no two alike

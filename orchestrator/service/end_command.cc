@@ -1,16 +1,9 @@
 #include "orchestrator/service/end_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -19,6 +12,7 @@
 #include "experiments/base/number_text.h"
 #include "orchestrator/journal/folder_lock.h"
 #include "orchestrator/results/shared_examples.h"
+#include "orchestrator/service/shell_command.h"
 #include "storage/files/path_status.h"
 
 namespace retort::orchestrator {
@@ -40,69 +34,15 @@ std::string DigestEnd(const ResultsView& view) {
   return Sha256Hex(text);
 }
 
-// What a process is started with.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&files_);
-    ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&files_, STDERR_FILENO, STDOUT_FILENO);
-    // This process ignores SIGPIPE, and may have blocked others.
-    sigset_t none, standard;
-    ::sigemptyset(&none);
-    ::sigemptyset(&standard);
-    for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) ::sigaddset(&standard, signal);
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &standard);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&files_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  [[nodiscard]] const posix_spawn_file_actions_t* files() const { return &files_; }
-  [[nodiscard]] const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t files_{};
-  posix_spawnattr_t attributes_{};
-};
-
-Result<pid_t> SpawnShell(const std::string& command, const std::vector<std::string>& environment) {
-  std::vector<std::string> words = {"sh", "-c", command}, variables = environment;
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> found;
-    for (std::string& text : texts) found.push_back(text.data());
-    found.push_back(nullptr);
-    return found;
-  };
-  const SpawnSettings settings;
-  pid_t child = 0;
-  const int failed = ::posix_spawn(&child, "/bin/sh", settings.files(), settings.attributes(), pointers(words).data(),
-                                   pointers(variables).data());
-  if (failed != 0) return EnvironmentError(std::string("/bin/sh cannot be started: ") + std::strerror(failed));
-  return child;
-}
-
 // Nothing when it takes longer than it may; it is gone then.
-std::optional<int> WaitFor(pid_t child, double max_seconds) {
+std::optional<Status> WaitFor(ShellCommand& command, double max_seconds) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(max_seconds);
   while (true) {
-    int status = 0;
-    const pid_t ended = ::waitpid(child, &status, WNOHANG);
-    if (ended == child) return status;
-    if (ended < 0 && errno != EINTR) return 0;  // nobody knows how it ended
+    if (std::optional<Status> ended = command.Poll()) return ended;
     if (std::chrono::steady_clock::now() >= until) break;
     std::this_thread::sleep_for(kPause);
   }
-  ::kill(-child, SIGKILL);
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  command.Kill();
   return std::nullopt;
 }
 
@@ -150,24 +90,16 @@ std::vector<std::string> MakeEndEnvironment(const SweepEnd& end, const std::vect
       {"RETORT_NOT_RUN", std::to_string(end.not_run)},
       {"RETORT_CANCELLED", std::to_string(end.cancelled)},
   };
-  std::vector<std::string> variables;
-  for (const std::string& variable : environment)
-    if (std::ranges::none_of(told, [&](const auto& one) { return variable.starts_with(one.first + "="); }))
-      variables.push_back(variable);
-  for (const auto& [name, value] : told) variables.push_back(name + "=" + value);
-  return variables;
+  return AddVariables(environment, told);
 }
 
 Status RunEndCommand(const std::string& command, const SweepEnd& end, const std::vector<std::string>& environment,
                      double max_seconds) {
-  RETORT_ASSIGN_OR_RETURN(const pid_t child, SpawnShell(command, MakeEndEnvironment(end, environment)));
-  const std::optional<int> status = WaitFor(child, max_seconds);
-  if (!status)
+  RETORT_ASSIGN_OR_RETURN(ShellCommand shell, ShellCommand::Start(command, MakeEndEnvironment(end, environment)));
+  const std::optional<Status> ended = WaitFor(shell, max_seconds);
+  if (!ended)
     return EnvironmentError(fmt::format("it was killed, since it took more than {}", DurationText(max_seconds)));
-  if (WIFSIGNALED(*status)) return EnvironmentError(fmt::format("it was ended by signal {}", WTERMSIG(*status)));
-  if (WEXITSTATUS(*status) != 0)
-    return EnvironmentError(fmt::format("it ended with exit code {}", WEXITSTATUS(*status)));
-  return {};
+  return *ended;
 }
 
 }  // namespace retort::orchestrator

@@ -8,11 +8,10 @@
 
 #include "experiments/base/status.h"
 #include "orchestrator/results/results_view.h"
+#include "orchestrator/service/shell_command.h"
 #include "storage/files/env.h"
 
 namespace retort::orchestrator {
-
-inline constexpr double kEndCommandSeconds = 600;  // that the command may take
 
 struct SweepEnd {
   std::string sweep;
@@ -42,7 +41,6 @@ struct SweepEnd {
 // waits for it; after `max_seconds` it is killed, with all that it has started and that has not left its process group.
 // Error: environment, saying how it ended unless that was with exit code 0. What it does changes nothing of the sweep.
 [[nodiscard]] Status RunEndCommand(const std::string& command, const SweepEnd& end,
-                                   const std::vector<std::string>& environment,
-                                   double max_seconds = kEndCommandSeconds);
+                                   const std::vector<std::string>& environment, double max_seconds = kCommandSeconds);
 
 }  // namespace retort::orchestrator

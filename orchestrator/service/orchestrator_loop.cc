@@ -50,11 +50,12 @@ OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, c
       view_(view),
       agent_(std::move(agent)),
       facts_(std::move(facts)),
-      limits_(limits),
+      limits_(std::move(limits)),
       costs_(costs),
       requests_(std::move(requests)),
       audits_(audits),
       folder_(std::move(folder)),
+      stall_(std::exchange(limits_.stall, {})),
       idle_(MakeIdleWait(channel)) {}
 
 Result<bool> OrchestratorLoop::Run(Outbox outbox) {
@@ -108,6 +109,8 @@ Result<bool> OrchestratorLoop::Turn() {
   if (const std::string complaint = publication_.Tick(core_, recovered_.ledger->entries(), facts(), now);
       !complaint.empty())
     view_.PrintLine(complaint, now, true);
+  if (const std::string stalled = stall_.Look(core_, now.monotonic); !stalled.empty())
+    view_.PrintLine(stalled, now, true);
   if (core_.may_lease) view_.Refresh(core_, now);
   return core_.ended && agent_->shut_down();
 }

@@ -19,6 +19,7 @@
 #include "orchestrator/results/surroundings.h"
 #include "orchestrator/screen/progress_view.h"
 #include "orchestrator/service/publication.h"
+#include "orchestrator/service/stall_watch.h"
 #include "storage/files/env.h"
 
 namespace retort::orchestrator {
@@ -26,6 +27,7 @@ namespace retort::orchestrator {
 struct LoopLimits {
   double grace_seconds = 25;
   double time_limit_seconds = 0;  // 0 = none
+  StallRule stall = {};
 };
 
 class OrchestratorLoop {
@@ -79,6 +81,7 @@ class OrchestratorLoop {
   RequestInbox requests_;
   AuditWatch audits_;
   FolderWatch folder_;
+  StallWatch stall_;
   PlanSearch plan_search_;
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;

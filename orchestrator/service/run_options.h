@@ -35,6 +35,8 @@ struct RunOptions {
   PlanSearch plan_search;                 // of a sweep whose search reads scores; null for every other
   double grace_seconds = 25;              // from the first signal until workers are killed
   double time_limit_seconds = 0;          // then as if signalled; 0 = none
+  std::string on_stall;                   // for /bin/sh, when nothing goes on; empty = nothing
+  double stall_seconds = 900;             // without a step of any trial, until it is a stall
 };
 
 // JSON object: version, build facts, host, machine, processors, devices, world size, slots, workers on each GPU where

@@ -350,8 +350,9 @@ class SweepRun {
     Publication publication(env_, exporter_.get());
     if (IsResultFileMissing(recovered.core)) publication.RowsChanged();
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
-                          MakeRunFacts(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
-                          costs, RequestInbox(env_, results), AuditWatch(env_), FolderWatch(env_, results));
+                          MakeRunFacts(options_, started_),
+                          {options_.grace_seconds, options_.time_limit_seconds, MakeStallRule()}, costs,
+                          RequestInbox(env_, results), AuditWatch(env_), FolderWatch(env_, results));
     if (options_.plan_search) loop.SearchBy(options_.plan_search);
     const Result<bool> ended = loop.Run(std::move(outbox));
     // Without a target, Prometheus does not report a run that ended as one that died.
@@ -365,6 +366,12 @@ class SweepRun {
       return 130;
     }
     return Close(recovered, publication, loop.facts());
+  }
+
+  // None of hidden trials, of which nothing is told.
+  [[nodiscard]] StallRule MakeStallRule() const {
+    if (options_.hidden) return {};
+    return {options_.on_stall, options_.stall_seconds, options_.environment};
   }
 
   // Sets the costs known from this folder and from earlier sweeps, and when the run has to end.

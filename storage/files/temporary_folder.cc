@@ -67,6 +67,24 @@ Result<TemporaryFolder> TemporaryFolder::For(const std::string& path) {
   }
 }
 
+Status TemporaryFolder::MakeFolder(const std::string& name) const {
+  const std::string path = path_ + "/" + name;
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? FileError(error.value(), "create", path) : Status();
+}
+
+Status TemporaryFolder::WriteFile(const std::string& name, std::string_view bytes) const {
+  const std::string path = path_ + "/" + name;
+  if (const std::size_t slash = name.rfind('/'); slash != std::string::npos)
+    RETORT_RETURN_IF_ERROR(MakeFolder(name.substr(0, slash)));
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);  // NOLINT(*-vararg)
+  if (descriptor < 0) return FileError(errno, "create", path);
+  Status written = WriteAll(descriptor, bytes, path);
+  if (::close(descriptor) != 0 && written.ok()) written = FileError(errno, "write", path);
+  return written;
+}
+
 // What was at the final path is under the temporary name afterwards, or gone.
 Status TemporaryFolder::Replace() {
   struct stat facts {};

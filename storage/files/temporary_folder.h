@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "experiments/base/status.h"
 
@@ -18,6 +19,12 @@ class TemporaryFolder {
   ~TemporaryFolder();
 
   [[nodiscard]] const std::string& path() const { return path_; }
+
+  // Makes a folder below it, and those above; `name` is relative. Error: environment.
+  [[nodiscard]] Status MakeFolder(const std::string& name) const;
+  // Writes a new file below the folder, and makes the folders above it; `name` is relative. It is durable once the
+  // folder is published. Error: environment, also where it is there already.
+  [[nodiscard]] Status WriteFile(const std::string& name, std::string_view bytes) const;
 
   enum class Over { folder, nothing };
   // Syncs what the folder holds, renames it to its final path, and syncs the folder above. With Over::folder a folder

@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from sweep_run import parse_options, run_tests  # noqa: E402
+from sweep_run import SMALL_DIGITS, parse_options, run_tests  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
@@ -192,6 +192,55 @@ class BundleTest(unittest.TestCase):
         exported = retort("export", trial, "student", "--format", "safetensors", "--out", "one.st", "--results", "fig9")
         self.assertEqual(exported.returncode, 0, exported.stderr)
         self.assertEqual(read("one.st"), contents)
+
+    def test_FiguresAndReportsAreThoseOfTheFolder(self):
+        for out, place in (("here", ("--results", "fig9")), ("there", ("--from", "fig9.tar"))):
+            done = sweep("plot", "--out", out, *place)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(os.path.join(FOLDER, "there")), os.listdir(os.path.join(FOLDER, "here")))
+        for name in os.listdir(os.path.join(FOLDER, "here")):
+            self.assertEqual(read(os.path.join("there", name)), read(os.path.join("here", name)), name)
+        done = retort("report", "--from", "fig9.tar", "--out", "there.html", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual((told["trials"], told["unreadable"]), (told["detailed"], []))
+        self.assertEqual(told["results"], "fig9.tar")
+        page = read("there.html").decode()
+        self.assertNotIn("retort-rows-", page)
+        self.assertIn("retort import fig9.tar --results results/dpsd-fig9-smoke\n", page)
+        self.assertIn("retort verify --results results/dpsd-fig9-smoke", page)
+        self.assertIn("name a place with --out", retort("report", "--from", "fig9.tar").stderr)
+
+    def test_PicturesAreNotSoughtInABundle(self):
+        figures = os.path.join(OPTIONS.source, "experiments/configs/dpsd/fig3.toml")
+        self.assertEqual(retort("run", figures, "--profile", "smoke", "--results", "fig3", "--quiet").returncode, 0)
+        self.assertEqual(retort("bundle", "fig3", "--out", "fig3.tar").returncode, 0)
+        done = retort("plot", figures, "--profile", "smoke", "--from", "fig3.tar", "--out", "pictures")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("fig3.tar holds rows, and rows keep no pictures", " ".join(done.stderr.split()))
+        self.assertNotIn("retort-rows-", done.stderr)
+
+    def test_LongNamesOfTrialsAreCutBeforeTheId(self):
+        names = ["digits" + "-of-somebody" * 12, "ü" * 60]
+        for number, name in enumerate(names):
+            text = SMALL_DIGITS.format(source=OPTIONS.source).replace("data.digits", f'data."{name}"')
+            text = text.replace('data = "digits"', f'data = "{name}"')
+            with open(os.path.join(FOLDER, f"long{number}.toml"), "w", encoding="utf-8") as file:
+                file.write(text + f'method = "dpsgd"\nsteps = 1\n[sweep]\nname = "long{number}"\nseeds = [0, 1]\n')
+            results, bundle = f"long{number}", f"long{number}.tar"
+            done = retort("run", f"long{number}.toml", "--results", results, "--quiet")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = retort("bundle", results, "--students", "--out", bundle)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(retort("verify", bundle).returncode, 0)
+            students = [one for one, _ in unpack(bundle) if one.startswith("students/")]
+            trials = [one["name"] for one in json.loads(retort("list", "--results", results, "--json").stdout)["trials"]]
+            self.assertTrue(all(len(one.encode()) > 79 for one in trials))
+            self.assertEqual([one[-len("-0123abcd.safetensors"):] for one in students],
+                             [one[-len("-0123abcd"):] + ".safetensors" for one in trials])
+            for member, trial in zip(students, trials):
+                self.assertLessEqual(len(member.encode()), 100)
+                self.assertTrue(trial.startswith(member[len("students/"):-len("-0123abcd.safetensors")]))
 
 
 if __name__ == "__main__":

@@ -174,7 +174,8 @@ class SelectionTest(unittest.TestCase):
         trials = os.listdir(os.path.join(hidden, "trials"))
         name = trials[0]
         for words in (["list"], ["status"], ["show", name], ["report", "--out", "-"], ["verify"], ["retry", name],
-                      ["export", name, "student", "--format", "torch", "--out", "student.pt"], ["archive", "--out", "-"]):
+                      ["export", name, "student", "--format", "torch", "--out", "student.pt"], ["archive", "--out", "-"],
+                      ["export", "all", "curves", "--format", "mlflow", "--out", os.path.join(self.results, "mlruns")]):
             run = self.retort(*words, results=hidden, code=None)
             self.assertNotEqual(run.returncode, 0, words)
             self.assertIn("private selection", run.stdout + run.stderr, words)

@@ -46,7 +46,16 @@ std::string MakeLedger(const ResultsView& view) {
 }  // namespace
 
 std::string StudentMember(const std::string& trial_name) {
-  return std::string(kBundledStudents) + trial_name + ".safetensors";
+  constexpr std::string_view kSuffix = ".safetensors";
+  constexpr std::size_t kRoom = kMaxMemberName - kBundledStudents.size() - kSuffix.size();
+  constexpr std::size_t kIdEnd = 9;  // "-0123abcd", by which names that begin alike differ
+  std::string name = trial_name;
+  if (name.size() > kRoom) {
+    std::size_t cut = kRoom - kIdEnd;
+    while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xC0U) == 0x80U) --cut;  // inside a code point
+    name = name.substr(0, cut) + name.substr(name.size() - kIdEnd);
+  }
+  return std::string(kBundledStudents) + name + std::string(kSuffix);
 }
 
 Result<DerivedMembers> DeriveMembers(storage::Env& env, const std::string& rows, const std::string& name) {

@@ -28,7 +28,8 @@ struct DerivedMembers {
 // Of the text of an archive of rows; `name` stands in errors. Error: as DecodeArchive and ImportArchive.
 [[nodiscard]] Result<DerivedMembers> DeriveMembers(storage::Env& env, const std::string& rows, const std::string& name);
 
-// "students/dpsgd-digits-s0.safetensors".
+// "students/dpsgd-digits-s0-0123abcd.safetensors" for a name as FormatTrialName gives it. A name that is too long for a
+// member is cut before the digits of the id.
 [[nodiscard]] std::string StudentMember(const std::string& trial_name);
 
 }  // namespace retort::orchestrator::cli

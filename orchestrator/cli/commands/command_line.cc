@@ -55,6 +55,7 @@ void SortWords(const CLI::App& command, const RawWords& words, CommandLine& line
   line.trial = words.trial;
   ReadDuration("--grace", words.grace, line.run.grace_seconds, errors);
   ReadDuration("--every", words.pace, line.chaos.pace_seconds, errors);
+  ReadDuration("--stall-after", words.stall, line.run.stall_seconds, errors);
   ReadDuration("--time-limit", words.time_limit, line.run.time_limit_seconds, errors);
   ReadCalculator(words, line, errors);
   for (const std::string& word : words.rest) {
@@ -247,7 +248,9 @@ std::string SweepCommand(const std::string& command, const CommandLine& line) {
   std::string words = "retort " + command + " " + QuoteForShell(line.sweep);
   for (const std::string& word : line.overrides) words += " " + QuoteForShell(word);
   if (!line.global.profile.empty()) words += " --profile " + QuoteForShell(line.global.profile);
-  return line.global.results.empty() ? words : AddResultsOption(words, line.global.results);
+  // Where an archive stands for the results, their folder is a temporary one.
+  const bool named = !line.global.results.empty() && line.from.empty();
+  return named ? AddResultsOption(words, line.global.results) : words;
 }
 
 }  // namespace retort::orchestrator::cli

@@ -32,6 +32,8 @@ struct RunArguments {
   std::string metrics_tls;        // PEM file; empty = plain HTTP
   bool share = false;             // others may read the results as the umask says
   std::string on_end;             // run: for /bin/sh, once the sweep has ended; empty = nothing
+  std::string on_stall;           // run: the same, while it runs and nothing goes on
+  double stall_seconds = 0;       // until then; 0 = the default
   double grace_seconds = 0;       // from the first signal until workers are killed; 0 = the default
   double time_limit_seconds = 0;  // then it saves and stops; 0 = none
 };
@@ -163,7 +165,7 @@ struct CommandLine {
 struct RawWords {
   std::string sweep, trial;
   std::vector<std::string> rest;               // overrides, and the name of a table or a figure
-  std::string grace, time_limit, pace;         // durations
+  std::string grace, time_limit, pace, stall;  // durations
   std::map<std::string, std::string> numbers;  // of a calculator, by the name of the parameter
   std::vector<std::string> candidates;         // of a selection in a calculator
 };

@@ -12,6 +12,7 @@
 #include "experiments/methods/methods.h"
 #include "experiments/privacy/picture_claims.h"
 #include "orchestrator/cli/commands/commands.h"
+#include "orchestrator/cli/commands/export_folder.h"
 #include "orchestrator/cli/commands/network_description.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
@@ -151,7 +152,7 @@ const std::vector<ExportedPart>& Parts() {
   static const std::vector<ExportedPart> parts = {{"student", {"safetensors", "torch", "npz"}, Student},
                                                   {"generator", {"safetensors", "torch", "npz"}, EncodeGenerator},
                                                   {"samples", {"png", "npz"}, Samples},
-                                                  {"curves", {"csv"}, Curves},
+                                                  {"curves", {"csv", "tensorboard", "mlflow"}, Curves},
                                                   {"ledger", {"csv"}, Ledger}};
   return parts;
 }
@@ -222,17 +223,26 @@ std::string WarnOfGenerator(const ExportedPart& part, const TrialSpec& spec,
 }  // namespace
 
 void AddExport(CLI::App& app, CommandLine& line, RawWords& words) {
-  CLI::App* command = AddCommand(
-      app, "export", "Write a trial's network, generator, samples, curves or ledger as a file for other tools");
-  command->add_option("TRIAL", words.trial, "Id, unique prefix of an id, or shown name")->required();
+  CLI::App* command =
+      AddCommand(app, "export", "Write a trial's network, generator, samples, curves or ledger for other tools");
+  command
+      ->add_option("TRIAL", words.trial,
+                   "Id, unique prefix of an id, or shown name; `all`: every trial that succeeded, for tensorboard and "
+                   "mlflow")
+      ->required();
   command
       ->add_option("WHAT", line.exported.what,
-                   "student (also a teacher's network), generator: safetensors, torch, npz; samples: png, npz; curves, "
-                   "ledger: csv")
+                   "student (also a teacher's network), generator: safetensors, torch, npz; samples: png, npz; curves: "
+                   "csv, or with metrics, settings and claims tensorboard, mlflow; ledger: csv")
       ->required();
-  command->add_option("--format", line.exported.format, "safetensors, torch, npz, png or csv")->required();
-  command->add_option("--out", line.out, "The file to write")->required()->type_name("PATH");
-  command->add_flag("--force", line.force, "Also over a file that is there");
+  command
+      ->add_option("--format", line.exported.format,
+                   "safetensors, torch, npz, png, csv, tensorboard (event files) or mlflow (a file store)")
+      ->required();
+  command->add_option("--out", line.out, "The file to write; of tensorboard and mlflow the folder")
+      ->required()
+      ->type_name("PATH");
+  command->add_flag("--force", line.force, "Also over a file, or a folder of such an export, that is there");
 }
 
 std::vector<std::string> ExportedParts() {
@@ -254,11 +264,14 @@ int ExportCommand(const Invocation& call) {
   std::vector<Diagnostic> errors;
   const ExportedPart* part = FindPart(line, errors);
   if (part == nullptr) return call.console.Fail(errors);
+  if (IsFolderFormat(line.exported.format)) return ExportFolderCommand(call);
   const OutputRule rule{.force = line.force};
   if (const Status may = CheckOutput(call.env, line.out, rule); !may.ok()) return call.console.Fail(may);
   const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> trial = FindTrial(*view, line.trial);
+  if (!trial.ok() && line.trial == kEveryTrial)
+    return call.console.Fail(UsageError("`all` goes with curves as tensorboard or mlflow; name one trial."));
   if (!trial.ok()) return call.console.Fail(trial.status());
   const Result<std::string> bytes = EncodePart(call, *part, *view, **trial);
   if (!bytes.ok()) return call.console.Fail(bytes.status());

@@ -36,6 +36,7 @@
 #include "storage/files/path_status.h"
 #include "storage/weights/class_names.h"
 #include "storage/weights/known_weights.h"
+#include "storage/weights/published_weights.h"
 #include "storage/weights/read_weights.h"
 
 namespace retort::orchestrator::cli {
@@ -276,18 +277,44 @@ Status NotForbidden(const std::string& path) {
   return forbidden ? storage::FileError(EACCES, "read", path) : Status();
 }
 
+// Files that sweeps name as torchvision does, by path.
+using PublishedFiles = std::map<std::string, storage::PublishedFile>;
+
 // Teachers whose file was not weighed. `assumed`: paths of those that are taken to be what rows were measured with.
-std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan, const std::set<std::string>& assumed) {
+std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan, const std::set<std::string>& assumed,
+                                      const PublishedFiles& published) {
   std::vector<Diagnostic> absent;
   for (const TrialSpec& spec : plan.trials) {
     const std::string& path = spec.weights.empty() ? spec.torchscript : spec.weights;
     if (spec.role != Role::teacher || path.empty()) continue;
     if (!spec.weights_digest.empty() && !assumed.contains(path)) continue;
     const std::string key = "teacher." + spec.teacher + (spec.weights.empty() ? ".torchscript" : ".weights");
-    absent.push_back(
-        Warning(plan.file, key, key + ": '" + path + "' is not there; no trial of it can run before then"));
+    const auto named = published.find(path);
+    const std::string what =
+        named == published.end()
+            ? "'" + path + "' is not there; no trial of it can run before then"
+            : storage::ReportAbsent(named->second).message() + " No trial of it can run before then";
+    absent.push_back(Warning(plan.file, key, key + ": " + what));
   }
   return absent;
+}
+
+// As PlanHooks::find_weights; notes what it finds.
+Result<std::string> FindWeights(const std::string& text, PublishedFiles& published) {
+  if (!storage::IsPublishedName(text)) return std::string();
+  RETORT_ASSIGN_OR_RETURN(storage::PublishedFile file, storage::FindPublishedFile(text));
+  std::string path = file.path;
+  published[path] = std::move(file);
+  return path;
+}
+
+// Error: also refused, for a file that has a published name and other bytes.
+Result<std::string> DigestWeights(storage::Env& env, const std::string& path, const PublishedFiles& published) {
+  const auto named = published.find(path);
+  if (named != published.end() && !storage::MayExist(env, path)) return storage::ReportAbsent(named->second);
+  RETORT_ASSIGN_OR_RETURN(std::string digest, storage::FileDigest(env, path));
+  if (named != published.end()) RETORT_RETURN_IF_ERROR(storage::CheckPublished(named->second, digest));
+  return digest;
 }
 
 // The variable as the process has it, or, where data may be absent, as the file writes it: no such path exists.
@@ -394,9 +421,11 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
     if (!digest.ok()) ++data_errors;
     return digest;
   };
+  PublishedFiles published;
+  hooks.find_weights = [&](const std::string& name) { return FindWeights(name, published); };
   std::set<std::string> assumed;  // absent files
   hooks.digest_file = [&](const std::string& path) {
-    Result<std::string> digest = storage::FileDigest(env, path);
+    Result<std::string> digest = DigestWeights(env, path, published);
     if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, path)) {
       const auto known = request.recorded.weights.find(std::filesystem::path(path).filename().string());
       assumed.insert(path);
@@ -431,7 +460,7 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
       WarnOfData(*loaded.plan, notes);
       WarnOfOtherNetworks(*loaded.plan);
       if (request.data_may_be_absent) {
-        const std::vector<Diagnostic> weights = AbsentWeights(*loaded.plan, assumed);
+        const std::vector<Diagnostic> weights = AbsentWeights(*loaded.plan, assumed, published);
         loaded.absent.insert(loaded.absent.end(), weights.begin(), weights.end());
       }
     }

@@ -22,6 +22,9 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/process/environment.h"
 #include "storage/files/file_modes.h"
+#include "storage/files/path_status.h"
+#include "storage/weights/published_weights.h"
+#include "storage/weights/read_weights.h"
 
 namespace retort::orchestrator::cli {
 
@@ -102,10 +105,20 @@ std::optional<std::string> FindDescribed(const CommandLine& line, const std::str
   return std::nullopt;
 }
 
-Result<cluster::ModelOrder> MakeOrder(const CommandLine& line) {
+// The absolute path of --weights, which may be torchvision's name of a file in the cache of torch.hub.
+Result<std::string> FindWeights(storage::Env& env, const std::string& named) {
+  if (!storage::IsPublishedName(named)) return Absolute(named);
+  RETORT_ASSIGN_OR_RETURN(const storage::PublishedFile file, storage::FindPublishedFile(named));
+  if (!storage::MayExist(env, file.path)) return storage::ReportAbsent(file);
+  RETORT_ASSIGN_OR_RETURN(const std::string digest, storage::FileDigest(env, file.path));
+  RETORT_RETURN_IF_ERROR(storage::CheckPublished(file, digest));
+  return file.path;
+}
+
+Result<cluster::ModelOrder> MakeOrder(storage::Env& env, const CommandLine& line) {
   cluster::ModelOrder order;
   order.network = line.model.network;
-  order.weights = Absolute(line.model.weights);
+  RETORT_ASSIGN_OR_RETURN(order.weights, FindWeights(env, line.model.weights));
   order.input = Absolute(line.model.input);
   order.logits_out = Absolute(line.model.logits_out);
   order.classes = line.model.classes;
@@ -184,7 +197,10 @@ void AddModel(CLI::App& app, CommandLine& line) {
   check->add_option("ARCH", line.model.network, "A network of the sweep file, as resnet34")->required();
   check->add_option("--sweep", line.model.sweep, "The sweep file whose [network.ARCH] describes the network")
       ->type_name("SWEEP");
-  check->add_option("--weights", line.model.weights, ".pth (zip, legacy or tar) or safetensors; nothing in it is run")
+  check
+      ->add_option("--weights", line.model.weights,
+                   ".pth (zip, legacy or tar) or safetensors, or torchvision's name of a file in torch.hub's cache, as "
+                   "ResNet34_Weights.IMAGENET1K_V1; nothing in it is run")
       ->type_name("FILE");
   check->add_option("--input", line.model.input, "Images: a .npy of float32 [rows, channels, height, width]")
       ->type_name("FILE.npy");
@@ -212,7 +228,7 @@ int ModelCommand(const Invocation& call) {
   } else if (const auto unknown = UnknownNetwork(line)) {
     return call.console.Fail({*unknown});
   }
-  Result<cluster::ModelOrder> order = MakeOrder(line);
+  Result<cluster::ModelOrder> order = MakeOrder(call.env, line);
   if (!order.ok()) return call.console.Fail(order.status());
   order->layers = std::move(layers);
   if (!line.model.logits_out.empty())

@@ -9,15 +9,19 @@
 
 namespace retort::orchestrator::cli {
 
-// The file of such a folder that says what is in it, and by which a later command knows that it may replace it.
-inline constexpr std::string_view kSampleFile = "sample.json";
-inline constexpr std::string_view kSampleMark = "\"sample_version\"";
+// By what a later command knows that it may replace a folder: the file in it that says what it holds.
+struct FolderKind {
+  std::string_view file, mark;  // its name, and what stands in it
+  std::string_view holds;       // "samples": what such a folder holds
+};
+inline constexpr FolderKind kSampleFolder{"sample.json", "\"sample_version\"", "samples"};
+inline constexpr FolderKind kExportFolder{"export.json", "\"export_version\"", "an export"};
 
 // Without slashes at its end.
 [[nodiscard]] std::string TrimFolderPath(std::string path);
 
-// Before there is anything to write. With `force` a folder may be there that is empty or was written by the same
-// command; nothing else is ever replaced. Error: usage, with what is at `path` and what to do.
-[[nodiscard]] Status CheckOutputFolder(storage::Env& env, const std::string& path, bool force);
+// Before there is anything to write. With `force` a folder may be there that is empty or of that kind; nothing else is
+// ever replaced. Error: usage, with what is at `path` and what to do.
+[[nodiscard]] Status CheckOutputFolder(storage::Env& env, const std::string& path, const FolderKind& kind, bool force);
 
 }  // namespace retort::orchestrator::cli

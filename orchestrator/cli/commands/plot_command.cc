@@ -101,12 +101,16 @@ class FigureWriter {
   void TellEmpty(const FigureData& data) {
     all_drawn_ = false;
     std::string what = "there is nothing to draw for " + data.spec.name + ": ";
-    if (ShowsPictures(data.spec.kind))
+    const std::string& from = call_.line.from;
+    const bool kept = from.empty() || !ShowsPictures(data.spec.kind);
+    if (!kept)
+      what += from + " holds rows, and rows keep no pictures: draw it where the sweep ran";
+    else if (ShowsPictures(data.spec.kind))
       what += "no trial of it has ended and kept samples";
     else
-      what += "no " + data.spec.y + " is stored in " + view_.directory;
+      what += "no " + data.spec.y + " is stored in " + (from.empty() ? view_.directory : from);
     if (!data.spec.published.empty()) what += ", and no value of " + data.spec.published + " fits";
-    call_.console.Message(what + ". `" + SweepCommand("run", call_.line) + "` measures it.");
+    call_.console.Message(what + (kept ? ". `" + SweepCommand("run", call_.line) + "` measures it." : "."));
     for (const std::string& warning : data.warnings) call_.console.Message("warning: " + warning);
   }
 

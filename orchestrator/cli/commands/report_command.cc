@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "orchestrator/cli/commands/archive_commands.h"
@@ -22,16 +24,35 @@ namespace {
 constexpr OutputRule kReplaced{.mark = kPageMark, .kind = "page", .can_force = false};
 
 // Reads what the page is made of; the page says what could not be read of it.
-ReportPage ReadPage(const Invocation& call, ResultsView& view, const std::string& out) {
-  const std::string command =
-      "retort report --results " + QuoteForShell(view.directory) + " --out " + QuoteForShell(out);
+ReportPage ReadPage(const Invocation& call, ResultsView& view, const std::string& command) {
   return ReadReport(call.env, view, {call.line.global.profile, command, ReadClocks().unix_seconds}, MakeReport);
 }
 
-std::string MakeJson(const ResultsView& view, const ReportPage& page, const std::string& out) {
+// The folder that `retort import` is to make of the rows of `sweep`: a word that stands alike in text and in a command.
+std::string NameImported(const std::string& sweep) {
+  const std::string folder = "results/" + sweep;
+  return QuoteForShell(folder) == folder ? folder : "results/imported";
+}
+
+// The same of the archive that --from names. The folder into which it was unpacked is gone when the page is read, so
+// the page names the one that `retort import` makes, and begins its commands with that.
+ReportPage ReadArchivedPage(const Invocation& call, ResultsView& view, const std::string& out) {
+  const std::string from = QuoteForShell(call.line.from), folder = NameImported(view.sweep);
+  ReportPage page = ReadPage(call, view,
+                             "retort report --from " + from + " --out " + QuoteForShell(out) +
+                                 "\n# its rows as a results folder, for what follows\nretort import " + from +
+                                 " --results " + folder);
+  const std::string& gone = view.directory;
+  for (std::size_t at = 0; (at = page.html.find(gone, at)) != std::string::npos; at += folder.size())
+    page.html.replace(at, gone.size(), folder);
+  return page;
+}
+
+// `from`: the archive that was read in place of a results folder; empty: none.
+std::string MakeJson(const ResultsView& view, const std::string& from, const ReportPage& page, const std::string& out) {
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
-  document["results"] = view.directory;
+  document["results"] = from.empty() ? view.directory : from;
   document["out"] = out;
   document["bytes"] = page.html.size();
   document["trials"] = view.trials.size();
@@ -66,7 +87,9 @@ int ReportCommand(const Invocation& call) {
     return call.console.Fail(may);
   Result<ResultsView> view = ReadShownResults(call.env, found->directory, Plans::newest);
   if (!view.ok()) return call.console.Fail(view.status());
-  const ReportPage page = ReadPage(call, *view, out);
+  const std::string command =
+      "retort report --results " + QuoteForShell(view->directory) + " --out " + QuoteForShell(out);
+  const ReportPage page = call.line.from.empty() ? ReadPage(call, *view, command) : ReadArchivedPage(call, *view, out);
   const storage::UmaskScope modes(call.line.out.empty() ? ChooseUmask(call, found->directory) : call.umask);
   if (to_stdout) {
     call.console.Data(page.html);
@@ -74,7 +97,7 @@ int ReportCommand(const Invocation& call) {
     return call.console.Fail(written);
   }
   for (const std::string& trouble : page.troubles) call.console.Message("warning: " + trouble);
-  if (!to_stdout) call.console.Data(call.line.global.json ? MakeJson(*view, page, out) : out + "\n");
+  if (!to_stdout) call.console.Data(call.line.global.json ? MakeJson(*view, call.line.from, page, out) : out + "\n");
   return page.troubles.empty() ? 0 : 1;
 }
 

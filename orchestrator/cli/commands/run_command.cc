@@ -66,6 +66,8 @@ RunOptions ReadRunOptions(const Invocation& call) {
   if (call.line.run.share) options.shared_umask = call.umask;
   if (call.line.run.grace_seconds > 0) options.grace_seconds = call.line.run.grace_seconds;
   options.time_limit_seconds = call.line.run.time_limit_seconds;
+  options.on_stall = call.line.run.on_stall;
+  if (call.line.run.stall_seconds > 0) options.stall_seconds = call.line.run.stall_seconds;
   options.quiet = call.line.global.quiet;
   options.color = call.console.options().color_err;
   options.worker_program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
@@ -216,6 +218,15 @@ void AddRun(CLI::App& app, CommandLine& line, RawWords& words) {
                   "RETORT_OUTCOME (succeeded, failed, quota or error) and counts in its environment; its failure "
                   "changes nothing")
       ->type_name("CMD");
+  CLI::Option* stall =
+      run->add_option(
+             "--on-stall", line.run.on_stall,
+             "When no trial has made a step for a while: run this in the same way, with RETORT_OUTCOME stalled "
+             "and RETORT_MESSAGE. Once a stall; the sweep goes on")
+          ->type_name("CMD");
+  run->add_option("--stall-after", words.stall, "How long that while is (default 15m)")
+      ->type_name("DURATION")
+      ->needs(stall);
 }
 
 int RunCommand(const Invocation& call) {
@@ -238,6 +249,10 @@ int RunCommand(const Invocation& call) {
     return EndRun(options, call.console.Fail(UsageError(
                                "--metrics-listen: a selection serves no metrics, since they would tell of candidates "
                                "that are not released; leave it out")));
+  if (loaded.plan->select && !line.run.on_stall.empty())
+    return EndRun(options, call.console.Fail(UsageError(
+                               "--on-stall: a selection tells nothing of candidates before one is released; leave it "
+                               "out")));
   if (loaded.plan->select) call.console.Message(DescribeSelecting(*loaded.plan));
   if (loaded.plan->search) call.console.Message(DescribeSearching(*loaded.plan->search));
   options.plan_search = MakePlanSearch(call.env, request, loaded);

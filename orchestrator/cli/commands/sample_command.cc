@@ -266,7 +266,8 @@ void AddSample(CLI::App& app, CommandLine& line, RawWords& words) {
 int SampleCommand(const Invocation& call) {
   CommandLine line = call.line;
   line.out = TrimFolderPath(line.out);
-  if (const Status may = CheckOutputFolder(call.env, line.out, line.force); !may.ok()) return call.console.Fail(may);
+  if (const Status may = CheckOutputFolder(call.env, line.out, kSampleFolder, line.force); !may.ok())
+    return call.console.Fail(may);
   const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<SampleSource> source = FindSource(line, *view);
@@ -286,7 +287,7 @@ int SampleCommand(const Invocation& call) {
       RequestSamples(call, MakeSampleOrder(line, *source, *labels, folder->path()), name);
   if (!report.ok()) return call.console.Fail(report.status());
   ordered_json document = SampleJson(line, *source, *labels, *report, warning);
-  const std::string sidecar = folder->path() + "/" + std::string(kSampleFile);
+  const std::string sidecar = folder->path() + "/" + std::string(kSampleFolder.file);
   Status written = WriteOutput(call.env, sidecar, DocumentText(document), {});
   if (written.ok())
     written =

@@ -427,12 +427,22 @@ Explanation ExplainState(const ResultsView& view, const TrialView& trial, double
   return out;
 }
 
+// Which outputs of a file are the classes, where the trial is loaded from one or asks one; else empty.
+std::string DescribeOutputs(const ResultsView& view, const TrialView& trial) {
+  const TrialView* teacher = FindTeacher(view, trial);
+  const std::string& outputs = teacher == nullptr ? trial.spec.outputs : teacher->spec.outputs;
+  if (outputs.empty()) return "";
+  return fmt::format("{} outputs {} are the classes of the data set, in order.",
+                     teacher == nullptr ? "Its" : "Its teacher's", outputs);
+}
+
 }  // namespace
 
 Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds, const CostModel& costs,
                     const RootCharges* root) {
   Explanation out = ExplainState(view, trial, now_unix_seconds, costs);
   if (trial.state == TrialState::waiting || trial.state == TrialState::queued) ExplainBudget(view, trial, root, out);
+  if (std::string outputs = DescribeOutputs(view, trial); !outputs.empty()) out.sentences.push_back(std::move(outputs));
   return out;
 }
 

@@ -92,6 +92,8 @@ constexpr std::array kRows = {
         "the synthetic pictures"},
     Row{"export", "retort export dpdfd-working-digits-s0 generator --format safetensors --out generator.safetensors",
         "what makes them"},
+    Row{"export", "retort export all curves --format tensorboard --out board",
+        "curves, metrics, settings and claims; then tensorboard --logdir board"},
     Row{"sample", "retort sample dpdfd-working-digits-s0 --count 60000 --format idx --out made",
         "labelled pictures in the format of MNIST"},
     Row{"sample", "retort sample dpdfd-working-digits-s0 --count 60000 --format webdataset --evaluate --out made",

@@ -601,6 +601,21 @@ TEST(SweepErrors, WeightsThatCannotBeReadStandAtTheirKey) {
   EXPECT_THAT(outcome.errors[0].message, HasSubstr("/sweeps/w/x.pth"));
 }
 
+TEST(SweepErrors, UnknownPublishedNameStandsAtItsKey) {
+  PlanHooks hooks = FakeHooks();
+  hooks.find_weights = [](const std::string& text) -> Result<std::string> {
+    return UsageError(text + " is not known", {"A_Weights.V1"});
+  };
+  const PlanOutcome outcome = PlanText(
+      kHead + "[teacher]\nown = { network = \"logistic\", weights = \"A_Weights.V9\" }\n[trial]\nteacher = \"own\"\n",
+      {}, hooks);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 7);
+  EXPECT_EQ(outcome.errors[0].key, "teacher.own.weights");
+  EXPECT_EQ(outcome.errors[0].message, "A_Weights.V9 is not known");
+  EXPECT_EQ(outcome.errors[0].choices, std::vector<std::string>{"A_Weights.V1"});
+}
+
 TEST(SweepErrors, UnreachableEpsilonStandsAtTheEpsilon) {
   PlanHooks hooks = FakeHooks();
   hooks.calibrate = [](TrialSpec& spec) {

@@ -144,6 +144,25 @@ TEST(SweepPlan, LoadedTeacherIsSharedByAllSeeds) {
   EXPECT_THAT(plan.resolved_toml, HasSubstr("\"/of/ZOO/w.pth\""));
 }
 
+TEST(SweepPlan, PublishedNameStandsForItsFile) {
+  PlanHooks hooks = FakeHooks();
+  hooks.find_weights = [](const std::string& text) -> Result<std::string> {
+    return std::string(text == "A_Weights.V1" ? "/hub/a-0676ba61.pth" : "");
+  };
+  std::vector<std::string> weighed;
+  hooks.digest_file = [&](const std::string& path) -> Result<std::string> {
+    weighed.push_back(path);
+    return std::string(64, '0');
+  };
+  const SweepPlan plan = GoodPlan(
+      kHead +
+          "[teacher]\nnamed = { network = \"logistic\", weights = \"A_Weights.V1\" }\n"
+          "own = { network = \"logistic\", weights = \"b.pth\" }\n[sweep]\ngrid.teacher = [\"named\", \"own\"]\n",
+      {}, hooks);
+  EXPECT_THAT(weighed, ElementsAre("/hub/a-0676ba61.pth", ::testing::EndsWith("/sweeps/b.pth")));
+  EXPECT_THAT(plan.resolved_toml, HasSubstr("\"/hub/a-0676ba61.pth\""));
+}
+
 TEST(SweepPlan, ATorchScriptTeacherNeedsNoNetwork) {
   const SweepPlan plan = GoodPlan(kHead + "[teacher]\nown = { torchscript = \"m.pt\" }\n[trial]\nteacher = \"own\"\n");
   ASSERT_EQ(plan.trials.size(), 2U);

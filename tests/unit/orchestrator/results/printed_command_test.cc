@@ -32,6 +32,9 @@ TEST(PrintedCommand, SweepHasWhatStoodOnTheLine) {
   line.global.results = "r 1";
   EXPECT_EQ(SweepCommand("table", line),
             "retort table 'my naps.toml' trial.steps=3 'sweep.seeds=[0, 1]' --profile 'two words' --results 'r 1'");
+  line.from = "rows.tar";  // the results folder is then one that is gone when the command is pasted
+  EXPECT_EQ(SweepCommand("run", line),
+            "retort run 'my naps.toml' trial.steps=3 'sweep.seeds=[0, 1]' --profile 'two words'");
 }
 
 TEST(QuoteForShell, PlainWordsStayAsTheyAre) {

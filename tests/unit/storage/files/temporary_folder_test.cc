@@ -33,6 +33,20 @@ TEST(TemporaryFolder, IsPublishedWithAllThatItHolds) {
   EXPECT_EQ(*PosixEnv().ReadFile(root / "made/a"), "1");
 }
 
+TEST(TemporaryFolder, FilesAndFoldersAreMadeBelowIt) {
+  const testing::TemporaryDirectory root;
+  auto folder = TemporaryFolder::For(root / "made");
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(folder->WriteFile("a/b/c", "1").ok());
+  ASSERT_TRUE(folder->WriteFile("d", "2").ok());
+  ASSERT_TRUE(folder->MakeFolder("a/e/").ok());
+  EXPECT_EQ(folder->WriteFile("d", "3").code(), StatusCode::environment);
+  ASSERT_TRUE(folder->Publish(Over::nothing).ok());
+  EXPECT_EQ(*PosixEnv().ReadFile(root / "made/a/b/c"), "1");
+  EXPECT_EQ(*PosixEnv().ReadFile(root / "made/d"), "2");
+  EXPECT_THAT(*PosixEnv().List(root / "made/a"), ElementsAre("b", "e"));
+}
+
 TEST(TemporaryFolder, IsRemovedUnlessItWasPublished) {
   const testing::TemporaryDirectory root;
   {

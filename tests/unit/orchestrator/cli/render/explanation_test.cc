@@ -15,6 +15,7 @@
 namespace retort::orchestrator::cli {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -27,6 +28,16 @@ TEST(Explanation, ParentFailedIsExplainedByTheTeachersFailure) {
   const Explanation explanation = Explain(sample.view, sample.view.trials[1], 0);
   EXPECT_THAT(explanation.sentences.at(1), HasSubstr("labels are truncated"));
   EXPECT_THAT(explanation.next, HasSubstr("retort plan"));
+}
+
+TEST(Explanation, OutputsOfALoadedTeacherAreSaid) {
+  testing::Sample sample = testing::SampleSweep();
+  EXPECT_THAT(Explain(sample.view, sample.view.trials[1], 0).sentences, Not(Contains(HasSubstr("outputs"))));
+  sample.view.trials[0].spec.outputs = "0 217 482";
+  EXPECT_THAT(Explain(sample.view, sample.view.trials[0], 0).sentences,
+              Contains("Its outputs 0 217 482 are the classes of the data set, in order."));
+  EXPECT_THAT(Explain(sample.view, sample.view.trials[1], 0).sentences,
+              Contains("Its teacher's outputs 0 217 482 are the classes of the data set, in order."));
 }
 
 // Of orchestrator/FAULTS.md: the last column of each kind.
