@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
@@ -21,7 +22,12 @@ constexpr std::string_view kConverts = "dpdfd dpdfd-ensemble", kDpdfd = "dpdfd d
 // DPSD
 constexpr std::string_view kOfGradients = "dpsd-data dpsd-t dpsd-kd", kDpsd = "dpsd-data dpsd-t dpsd-kd dpsd-label",
                            kDpsdAll = "dpsd-data dpsd-t dpsd-kd dpsd-label feddpsd";
-constexpr std::string_view kDetails = "section IV-A", kReadme = "README of its code";
+constexpr std::string_view kDetails = "section IV-A", kReadme = "README of its code",
+                           kOfClients = "Appendix D by citation of [56]";
+// IV-A names resnet50, and nine networks of which one teaches at a time.
+constexpr std::string_view kNine =
+    "resnet50 | alexnet | vgg19_bn | wide_resnet50_2 | densenet161 | mobilenet_v2 | shufflenet_v2_x1_0 | "
+    "googlenet-transform-input | vit_b_16";
 
 constexpr TextSetting kStated[] = {
     // DPDFD
@@ -59,6 +65,8 @@ constexpr TextSetting kStated[] = {
     {"dp-dfd", "threshold", "0", "section III-A", {}, {}, 0, 0, "1 / (2 classes)"},
     {"dp-dfd", "response_loss", "label", "Eq. 3"},
     {"dp-dfd", "replay", "> 0", "section II-C"},
+    {"dp-dfd", "teacher.network", "resnet34", "section III-A"},
+    {"dp-dfd", "data.crop", "64", "section III-A", "CelebA-G CelebA-H"},
 
     // DPSD, of gradients and of labels
     {kDpsdAll, "source", "generator", "Algorithm 1"},
@@ -104,6 +112,16 @@ constexpr TextSetting kStated[] = {
     {kDpsdAll, "generator_steps", "1", "Algorithm 1"},
     {kDpsd, "network", "datalens", kDetails},
     {kDpsd, "network", "resnet34", kDetails, "ImageNet"},
+    {kDpsd, "teacher.network", "resnet34", kDetails},
+    {kDpsd, "teacher.network", kNine, kDetails, "ImageNet"},
+    {"feddpsd", "teacher.members", "5", kDetails},
+    {"feddpsd", "teacher.partition", "dirichlet", "section IV-E"},
+    {"feddpsd", "teacher.dirichlet_alpha", "0.5", "section IV-E"},
+    {"feddpsd", "teacher.optimizer", "sgd", kOfClients},
+    {"feddpsd", "teacher.lr", "0.01", kOfClients},
+    {"feddpsd", "teacher.momentum", "0.9", kOfClients},
+    {"feddpsd", "teacher.batch", "128", kOfClients},
+    {"feddpsd", "teacher.epochs", "400", kOfClients},
 
     // RONA
     {"rona", "source", "public", "Overall Structure"},
@@ -120,6 +138,11 @@ constexpr TextSetting kStated[] = {
     {"rona", "temperature", "3", kReadme},
     {"rona", "lr", "0.001", kReadme},
     {"rona", "query_fraction", "0.5", kReadme},
+    {"rona", "teacher.trained_on", "all", "Introduction"},
+    {"rona", "teacher.network", "conv-large", "Effect of Parameters", "CIFAR10"},
+    {"rona", "teacher.network", "conv-middle", "Privacy Protection", "SVHN"},
+    {"rona", "teacher.network", "conv-small", "Privacy Protection", "MNIST"},
+    {"rona", "data.split.public", "0.8", "Effect of Parameters", "CIFAR10"},
 };
 
 constexpr OpenSetting kOpen[] = {
@@ -153,13 +176,7 @@ constexpr DeltaPlaces kDeltaPlaces[] = {
     {"rona", "Table 2 and under Privacy Protection"},
 };
 
-constexpr std::string_view kSame = "= ", kMore = "> ";
-
-bool IsStudentOfReading(const TrialSpec& spec) {
-  if (spec.role != Role::student || spec.reading == Reading::sound) return false;
-  const MethodTraits* method = FindMethod(spec.method);
-  return method != nullptr && method->readings != 0;
-}
+constexpr std::string_view kSame = "= ", kMore = "> ", kOr = " | ", kOfTeacher = "teacher.", kOfData = "data.";
 
 std::string_view PublishedName(const DataSpec& data) {
   return data.published_as ? std::string_view(*data.published_as) : std::string_view(data.name);
@@ -185,8 +202,8 @@ double ParseStated(std::string_view text) {
   return number;
 }
 
-// Whether the trial's value of the key is the text's.
-bool Fits(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
+// Whether the trial's value of the key is this one of the text's.
+bool FitsOne(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
   const KeyValue value = key.get(spec);
   if (text.starts_with(kMore)) return AsNumber(value) > ParseStated(text.substr(kMore.size()));
   if (text.starts_with(kSame)) {
@@ -200,6 +217,16 @@ bool Fits(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
   return here == text || (key.name == "loss" && here == std::string(text) + "-printed");
 }
 
+// Whether it is one of the text's.
+bool Fits(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
+  for (;;) {
+    const std::size_t end = text.find(kOr);
+    if (FitsOne(spec, key, text.substr(0, end))) return true;
+    if (end == std::string_view::npos) return false;
+    text.remove_prefix(end + kOr.size());
+  }
+}
+
 std::string FormatStated(const TextSetting& setting, const SpecKey& key) {
   const std::string_view text = setting.words.empty() ? setting.value : setting.words;
   if (text.starts_with(kSame)) return std::string(text.substr(kSame.size()));
@@ -208,7 +235,8 @@ std::string FormatStated(const TextSetting& setting, const SpecKey& key) {
 }
 
 bool DecidedByEpsilon(const TrialSpec& spec, std::string_view key) {
-  return key == "steps" && spec.privacy.epsilon > 0 && spec.privacy.calibrate == Calibrate::steps;
+  const Calibrate calibrate = spec.privacy.epsilon > 0 ? spec.privacy.calibrate : Calibrate::none;
+  return (key == "steps" && calibrate == Calibrate::steps) || (key == "sigma" && calibrate == Calibrate::noise);
 }
 
 std::string HereText(const TrialSpec& spec, const SpecKey& key) {
@@ -228,14 +256,53 @@ bool IsOfBranch(const TrialSpec& spec, const std::optional<Branch>& branch) {
   return !branch || *branch == spec.release.branch;
 }
 
+// How a trial differs from one row of the table; nothing where it does not, and where the row's key has no place in it.
+
+std::optional<Difference> CompareTrial(const TextSetting& setting, const TrialSpec& spec) {
+  const SpecKey* key = FindApplying(spec, setting.key);
+  if (key == nullptr || (Fits(spec, *key, setting.value) && !DecidedByEpsilon(spec, setting.key))) return std::nullopt;
+  return Difference{std::string(key->TrialName()), HereText(spec, *key), FormatStated(setting, *key), setting.place};
+}
+
+// `teacher` may be null.
+std::optional<Difference> CompareTeacher(const TextSetting& setting, const TrialSpec* teacher) {
+  const SpecKey* key = teacher == nullptr ? nullptr : FindApplying(*teacher, setting.key.substr(kOfTeacher.size()));
+  if (key == nullptr || Fits(*teacher, *key, setting.value)) return std::nullopt;
+  return Difference{std::string(setting.key), ValueText(*key, key->get(*teacher)), FormatStated(setting, *key),
+                    setting.place};
+}
+
+// The share of the examples that training may see which is public, to three digits; nothing before they are counted.
+std::string FormatPublicShare(const DataSpec& data) {
+  const std::int64_t shared = data.split.public_range.size(), all = shared + data.split.train.size();
+  if (shared == 0 || data.split.train.size() == 0) return "";
+  return SixDigitNumber(std::round(1000.0 * static_cast<double>(shared) / static_cast<double>(all)) / 1000.0);
+}
+
+std::optional<Difference> CompareData(const TextSetting& setting, const TrialSpec& spec) {
+  if (!spec.data) return std::nullopt;
+  const std::string_view name = setting.key.substr(kOfData.size());
+  RETORT_CHECK(name == "crop" || name == "split.public");
+  const std::string here =
+      name == "crop" ? std::to_string(spec.data->preprocessing.crop) : FormatPublicShare(*spec.data);
+  if (here.empty() || here == setting.value) return std::nullopt;
+  return Difference{std::string(setting.key), here, std::string(setting.value), setting.place};
+}
+
 }  // namespace
 
 std::span<const TextSetting> TextSettings() { return kStated; }
 
 std::span<const OpenSetting> OpenSettings() { return kOpen; }
 
+bool FollowsPaper(const TrialSpec& spec) {
+  if (spec.role != Role::student || spec.reading == Reading::sound) return false;
+  const MethodTraits* method = FindMethod(spec.method);
+  return method != nullptr && method->readings != 0;
+}
+
 bool IsAbout(const TextSetting& setting, const TrialSpec& spec) {
-  if (!IsStudentOfReading(spec) || !HoldsName(setting.methods, spec.method)) return false;
+  if (!FollowsPaper(spec) || !HoldsName(setting.methods, spec.method)) return false;
   if (!IsOfBranch(spec, setting.branch)) return false;
   if (!setting.data.empty() && (!spec.data || !HoldsName(setting.data, PublishedName(*spec.data)))) return false;
   return setting.most == 0 || (spec.privacy.epsilon > setting.above && spec.privacy.epsilon <= setting.most);
@@ -252,28 +319,29 @@ const TextSetting* FindStated(const TrialSpec& spec, std::string_view key) {
 
 std::string_view FindDeltaPlaces(const TrialSpec& spec) {
   // A response has an epsilon at delta 0, and who asks no teacher spends nothing.
-  const bool needs = IsStudentOfReading(spec) && !TakesResponses(spec) && !AsksNoTeacher(spec);
+  const bool needs = FollowsPaper(spec) && !TakesResponses(spec) && !AsksNoTeacher(spec);
   if (!needs || FindStated(spec, "delta") != nullptr) return {};
   for (const DeltaPlaces& text : kDeltaPlaces)
     if (HoldsName(text.methods, spec.method)) return text.places;
   return {};
 }
 
-std::vector<Difference> ListDifferences(const TrialSpec& spec) {
+std::vector<Difference> ListDifferences(const TrialSpec& spec, const TrialSpec* teacher) {
   std::vector<Difference> found;
   for (const TextSetting& setting : kStated) {
     if (!IsAbout(setting, spec) || IsWithoutEffect(spec, setting.key)) continue;
     if (&setting != FindStated(spec, setting.key)) continue;
-    const SpecKey* key = FindApplying(spec, setting.key);
-    if (key == nullptr || (Fits(spec, *key, setting.value) && !DecidedByEpsilon(spec, setting.key))) continue;
-    found.push_back({std::string(key->TrialName()), HereText(spec, *key), FormatStated(setting, *key), setting.place});
+    std::optional<Difference> one = setting.key.starts_with(kOfTeacher) ? CompareTeacher(setting, teacher)
+                                    : setting.key.starts_with(kOfData)  ? CompareData(setting, spec)
+                                                                        : CompareTrial(setting, spec);
+    if (one) found.push_back(*std::move(one));
   }
   return found;
 }
 
 std::vector<Chosen> ListChosen(const TrialSpec& spec) {
   std::vector<Chosen> found;
-  if (!IsStudentOfReading(spec) || spec.reading != Reading::stated) return found;
+  if (!FollowsPaper(spec) || spec.reading != Reading::stated) return found;
   const std::vector<Difference> differences = ListDifferences(spec);
   const auto differs = [&differences](std::string_view name) {
     return std::any_of(differences.begin(), differences.end(),
@@ -288,122 +356,6 @@ std::vector<Chosen> ListChosen(const TrialSpec& spec) {
     });
   }
   return found;
-}
-
-namespace {
-
-constexpr std::size_t kMaxShown = 4;  // values of a key in one line
-
-// What trials of one method, branch and reading say of a key.
-struct KeyLine {
-  std::string key, text;
-  std::string_view place;           // or the reason
-  std::vector<std::string> values;  // distinct ones, in the trials' order
-};
-
-void AddValue(std::vector<KeyLine>& lines, const KeyLine& line, const std::string& value) {
-  auto found = std::find_if(lines.begin(), lines.end(), [&](const KeyLine& other) {
-    return other.key == line.key && other.text == line.text && other.place == line.place;
-  });
-  if (found == lines.end()) found = lines.insert(lines.end(), line);
-  if (std::find(found->values.begin(), found->values.end(), value) == found->values.end())
-    found->values.push_back(value);
-}
-
-// "20, 50, 200", or "20, 50, 100, ... 500".
-std::string ValuesText(const std::vector<std::string>& values) {
-  std::string text;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool left_out = values.size() > kMaxShown && i + 1 >= kMaxShown && i + 1 < values.size();
-    if (left_out) continue;
-    if (!text.empty()) text += values.size() > kMaxShown && i + 1 == values.size() ? ", ... " : ", ";
-    text += values[i];
-  }
-  return text;
-}
-
-struct SettingsGroup {
-  std::string subject;  // "working dpdfd", "stated feddpsd, branch label"
-  bool stated = false;
-  std::vector<KeyLine> differs, chosen;
-};
-
-std::string Subject(const TrialSpec& spec) {
-  std::string subject = KeyText(spec, "reading") + " " + spec.method;
-  if (HasBranches(spec)) subject += ", branch " + KeyText(spec, "branch");
-  return subject;
-}
-
-void Gather(const TrialSpec& spec, SettingsGroup& group) {
-  for (Difference& difference : ListDifferences(spec))
-    AddValue(group.differs, {difference.key, difference.text, difference.place, {}}, difference.here);
-  for (const Chosen& chosen : ListChosen(spec))
-    AddValue(group.chosen, {chosen.key, "", chosen.reason, {}}, chosen.here);
-}
-
-// Lines of one place, or one reason, stand together, in the order of the first.
-std::vector<KeyLine> Together(const std::vector<KeyLine>& lines) {
-  std::vector<KeyLine> sorted;
-  for (const KeyLine& line : lines) {
-    const auto same = [&](const KeyLine& other) { return other.place == line.place; };
-    const auto last = std::find_if(sorted.rbegin(), sorted.rend(), same);
-    sorted.insert(last == sorted.rend() ? sorted.end() : last.base(), line);
-  }
-  return sorted;
-}
-
-// The keys with their values, each with what `about` says of it; behind those of one place, or one reason, what
-// `behind` makes of it.
-template <typename About, typename Behind>
-std::string JoinByPlace(const std::vector<KeyLine>& lines, About about, Behind behind) {
-  std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const KeyLine& line = lines[i];
-    if (i > 0) text += lines[i - 1].place == line.place ? ", " : "; ";
-    text += line.key + " " + ValuesText(line.values) + about(line);
-    if (i + 1 == lines.size() || lines[i + 1].place != line.place) text += behind(std::string(line.place));
-  }
-  return text;
-}
-
-// "dkd_beta 1 (8), by citation of DKD; information_entropy 20 (1), activation_norm 0.1 (1), Eq. 5"
-std::string DiffersText(const std::vector<KeyLine>& lines) {
-  return JoinByPlace(
-      lines, [](const KeyLine& line) { return " (" + line.text + ")"; },
-      [](const std::string& place) { return ", " + place; });
-}
-
-// "steps 160 (T is not printed); lr 0.001, generator_lr 0.001 (rates are not printed)"
-std::string ChosenText(const std::vector<KeyLine>& lines) {
-  return JoinByPlace(
-      lines, [](const KeyLine&) { return ""; }, [](const std::string& reason) { return " (" + reason + ")"; });
-}
-
-std::string GroupText(const SettingsGroup& group) {
-  const std::string differs = group.differs.empty()
-                                  ? " is as its text"
-                                  : " differs from its text (in brackets): " + DiffersText(Together(group.differs));
-  const std::string chosen = group.chosen.empty() ? "" : " Not in it: " + ChosenText(Together(group.chosen)) + ".";
-  return group.subject + differs + "." + chosen;
-}
-
-}  // namespace
-
-std::vector<std::string> DescribeSettings(std::span<const TrialSpec* const> trials) {
-  std::vector<SettingsGroup> groups;
-  for (const TrialSpec* spec : trials) {
-    if (!IsStudentOfReading(*spec)) continue;
-    std::string subject = Subject(*spec);
-    auto found = std::find_if(groups.begin(), groups.end(),
-                              [&](const SettingsGroup& group) { return group.subject == subject; });
-    if (found == groups.end())
-      found = groups.insert(groups.end(), {std::move(subject), spec->reading == Reading::stated, {}, {}});
-    Gather(*spec, *found);
-  }
-  std::vector<std::string> lines;
-  for (const SettingsGroup& group : groups)
-    if (group.stated || !group.differs.empty()) lines.push_back(GroupText(group));
-  return lines;
 }
 
 }  // namespace retort

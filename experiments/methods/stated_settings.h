@@ -1,5 +1,5 @@
 // What the four papers say that their methods run with, and what they leave open: two tables of constants, and how a
-// trial differs from them. Tables, `plan --json` and the headers of shipped sweeps say it from here.
+// trial differs from them. Tables, `plan --json` and the headers of shipped sweeps say it from here (settings_lines.h).
 #pragma once
 
 #include <optional>
@@ -15,8 +15,10 @@ namespace retort {
 // A value that a text states.
 struct TextSetting {
   std::string_view methods;  // names with spaces between
-  std::string_view key;      // canonical name
-  // As ValueText writes it; "= KEY": what that key says; "> 0": any number above.
+  // Canonical name: of the student's trial, behind "teacher." of its teacher's; or "data.crop", the side of its
+  // pictures in pixels, or "data.split.public", the public share of the examples that are public or private.
+  std::string_view key;
+  // As ValueText writes it; "= KEY": what that key says; "> 0": any number above; "A | B": any of them.
   std::string_view value;
   std::string_view place;      // in the paper of these methods: "Eq. 5"
   std::string_view data = {};  // the data sets, by their published names, with spaces between; empty: all
@@ -25,6 +27,8 @@ struct TextSetting {
   std::string_view words = {};  // what people read in place of the value
 };
 [[nodiscard]] std::span<const TextSetting> TextSettings();
+// Whether the trial is a student of a method with readings, in one that follows the paper: not `sound`.
+[[nodiscard]] bool FollowsPaper(const TrialSpec& spec);
 // Whether the row is about the student's method, branch, data set and epsilon, in a reading that follows the paper.
 [[nodiscard]] bool IsAbout(const TextSetting& setting, const TrialSpec& spec);
 // The row about a trial's key, or null. One that names data sets stands in place of one for all.
@@ -50,8 +54,8 @@ struct Difference {
   bool operator==(const Difference&) const = default;
 };
 // In the order of the table; empty for teachers, for methods of no paper, and in the reading `sound`, whose mechanism
-// is another one.
-[[nodiscard]] std::vector<Difference> ListDifferences(const TrialSpec& spec);
+// is another one. `teacher`: the trial that spec.parent names; null, without one, leaves out what is said of it.
+[[nodiscard]] std::vector<Difference> ListDifferences(const TrialSpec& spec, const TrialSpec* teacher = nullptr);
 
 struct Chosen {
   std::string key, here;
@@ -60,10 +64,5 @@ struct Chosen {
 };
 // Of a trial in the reading `stated`; empty in the others.
 [[nodiscard]] std::vector<Chosen> ListChosen(const TrialSpec& spec);
-
-// One line for each method and reading among the students, in their order:
-//   working dpdfd differs from its text (in brackets): dkd_beta 1 (8), by citation of DKD; ...
-//   stated dpdfd is as its text. Not in it: batch 256, sigma 100 (B and σ are not printed: DPSD's); ...
-[[nodiscard]] std::vector<std::string> DescribeSettings(std::span<const TrialSpec* const> trials);
 
 }  // namespace retort

@@ -123,7 +123,7 @@ Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equat
       Printed(epsilon, setting.delta, std::string(equation5 ? kDpsdLabelFormula : kDpDfdLabelFormula),
               "ε of one label, with no composition", "one label; its picture counts as public")};
   answers.front().claim.epsilon = RoundGivenEpsilonUp(epsilon);
-  if (equation5 && setting.choices > setting.classes)
+  if (setting.classes > 0 && setting.choices > setting.classes)
     return UsageError("--choices must be at most --classes: the selected set is one of classes.");
   if (equation5 && setting.choices < setting.classes) {
     const double floor = Equation5DeltaFloor(setting.classes, setting.choices, setting.epsilon0);

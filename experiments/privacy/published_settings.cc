@@ -220,13 +220,14 @@ void AddDpsd(std::vector<PublishedSetting>& rows) {
                   {ByTeacher(summed), ByTeacher(shared)},
                   {OneAnswer(summed), OneAnswer(shared)},
                   {}});
-  rows.push_back({"DPSD label branch, Eq. 5, k < c",
-                  kLabelFormula,
-                  "1 to 10",
-                  {},
-                  {Unbounded(Adjacency::example, kVoidSupportLeak)},
-                  {Unbounded(Adjacency::answer, kVoidSupportLeak)},
-                  {}});
+  rows.push_back(
+      {"DPSD label branch, Eq. 5, k < c",
+       kLabelFormula,
+       "1 to 10",
+       {Printed(LabelFormulaEpsilon(1), kDpsdLabelFormula), Printed(LabelFormulaEpsilon(10), kDpsdLabelFormula)},
+       {Unbounded(Adjacency::example, kVoidSupportLeak)},
+       {Unbounded(Adjacency::answer, kVoidSupportLeak)},
+       {}});
   rows.push_back({"FedDPSD s = 1, server not trusted",
                   "data branch",
                   "10",

@@ -72,26 +72,39 @@ bool ParseListOfValues(const std::string& key, const std::string& value, int sou
   return true;
 }
 
-// The axis that varies `key`, as "sweep.grid.sigma"; empty when none does.
-std::string FindAxis(const TomlNode& root, const std::string& key) {
-  const TomlEntry* sweep = root.Find("sweep");
-  if (sweep == nullptr) return "";
-  if (const TomlEntry* grid = sweep->value.Find("grid"); grid != nullptr && grid->value.Find(key) != nullptr) {
+// Rows of a zip axis, and those of them that write a key.
+struct ZipRows {
+  std::string axis;  // "sweep.zip.row"
+  std::size_t all = 0, writing = 0;
+};
+
+// The zip axes some row of which writes `key`.
+std::vector<ZipRows> FindZipRows(const TomlNode& sweep, const std::string& key) {
+  std::vector<ZipRows> found;
+  const TomlEntry* zip = sweep.Find("zip");
+  if (zip == nullptr) return found;
+  for (const TomlEntry& rows : zip->value.entries) {
+    const auto writes = [&key](const TomlNode& row) { return row.Find(key) != nullptr; };
+    const auto writing = std::count_if(rows.value.items.begin(), rows.value.items.end(), writes);
+    if (writing > 0)
+      found.push_back({"sweep.zip." + rows.key, rows.value.items.size(), static_cast<std::size_t>(writing)});
+  }
+  return found;
+}
+
+// The axis that gives `key` to every trial, as "sweep.grid.sigma"; empty when none does.
+std::string FindAxis(const TomlNode& sweep, const std::string& key) {
+  if (const TomlEntry* grid = sweep.Find("grid"); grid != nullptr && grid->value.Find(key) != nullptr) {
     return "sweep.grid." + key;
   }
-  const TomlEntry* search = sweep->value.Find("search");
+  const TomlEntry* search = sweep.Find("search");
   for (const char* part : {"space", "rungs"}) {
     const TomlEntry* searched = search == nullptr ? nullptr : search->value.Find(part);
     if (searched != nullptr && searched->value.Find(key) != nullptr)
       return std::string("sweep.search.") + part + "." + key;
   }
-  const TomlEntry* zip = sweep->value.Find("zip");
-  if (zip == nullptr) return "";
-  for (const TomlEntry& rows : zip->value.entries) {
-    for (const TomlNode& row : rows.value.items) {
-      if (row.Find(key) != nullptr) return "sweep.zip." + rows.key;
-    }
-  }
+  for (const ZipRows& rows : FindZipRows(sweep, key))
+    if (rows.writing == rows.all) return rows.axis;
   return "";
 }
 
@@ -148,15 +161,22 @@ bool TargetsExist(const TomlNode& root, const TomlNode& tree, DiagnosticCollecto
 }
 
 bool VariesOnAnAxis(const TomlNode& root, const TomlNode& tree, DiagnosticCollector& diagnostics) {
-  const TomlEntry* trial = tree.Find("trial");
-  if (trial == nullptr) return false;
+  const TomlEntry *trial = tree.Find("trial"), *sweep = root.Find("sweep");
+  if (trial == nullptr || sweep == nullptr) return false;
   bool varies = false;
   for (const TomlEntry& entry : trial->value.entries) {
-    const std::string axis = FindAxis(root, entry.key);
-    if (axis.empty()) continue;
-    diagnostics.AddError(entry.where, "trial." + entry.key,
-                         "trial." + entry.key + " cannot be overridden: it varies on the axis " + axis, {axis});
-    varies = true;
+    const std::string key = "trial." + entry.key;
+    const std::string axis = FindAxis(sweep->value, entry.key);
+    if (!axis.empty()) {
+      diagnostics.AddError(entry.where, key, key + " cannot be overridden: it varies on the axis " + axis, {axis});
+      varies = true;
+      continue;
+    }
+    for (const ZipRows& rows : FindZipRows(sweep->value, entry.key))
+      diagnostics.AddWarning(entry.where, key,
+                             key + " reaches " + std::to_string(rows.all - rows.writing) + " of the " +
+                                 std::to_string(rows.all) + " rows of " + rows.axis + "; the others write " +
+                                 entry.key + " themselves and keep theirs");
   }
   return varies;
 }

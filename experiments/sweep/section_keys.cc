@@ -33,8 +33,8 @@ constexpr SectionKey kSections[] = {
      true,
      {},
      "",
-     "format on disk: \"idx\", \"cifar10\", \"cifar100\", \"svhn\", \"medmnist\", \"celeba\", \"covidx\", "
-     "\"imagenet\", \"tiny-imagenet\" or \"pictures\" (below)"},
+     "format on disk: \"idx\", \"cifar10\", \"cifar100\", \"svhn\", \"medmnist\", \"npz\", \"celeba\", \"covidx\", "
+     "\"imagenet\", \"tiny-imagenet\", \"pictures\" or \"webdataset\" (below)"},
     {"data.*",
      "path",
      text,

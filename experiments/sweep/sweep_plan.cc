@@ -31,6 +31,7 @@
 namespace retort {
 namespace {
 
+constexpr int kFileSource = 0;  // Position::source of the sweep file's own text, which is read first
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20, kPiece = std::size_t{64} << 10;
 
 using Alike = std::tuple<std::string, Reading, std::string, std::string, std::uint64_t>;
@@ -215,6 +216,8 @@ class Planner {
   [[nodiscard]] bool DigestFile(const TeacherDefinition& teacher, TrialSpec& spec);
   void WarnAboutUnusedTeachers() const;
   void WarnAboutUnusedNetworks() const;
+  // Where the command line asks for a reading: which methods have none.
+  void WarnAboutMethodsWithoutReadings() const;
   [[nodiscard]] std::size_t MaxTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
   }
@@ -478,6 +481,23 @@ void Planner::WarnAboutUnusedNetworks() const {
 }
 
 // Puts every distinct teacher before the students, in place: there may be no memory for a second copy of a large plan.
+void Planner::WarnAboutMethodsWithoutReadings() const {
+  const Assignment* reading = FindStrongest({&document_.trial}, "reading");
+  if (reading == nullptr || reading->where.source == kFileSource) return;
+  std::vector<std::string> without;
+  for (const TrialSpec& spec : trials_) {
+    const MethodTraits* method = spec.role == Role::student ? FindMethod(spec.method) : nullptr;
+    if (method == nullptr || method->readings != 0 || IsSleeper(method->kind)) continue;
+    if (std::find(without.begin(), without.end(), spec.method) == without.end()) without.push_back(spec.method);
+  }
+  std::string names;
+  for (const std::string& name : without) names += (names.empty() ? "" : ", ") + name;
+  if (names.empty()) return;
+  diagnostics_.AddWarning(reading->where, reading->path,
+                          reading->path + " does not change the trials of " + names + ", which " +
+                              (without.size() == 1 ? "has" : "have") + " no readings");
+}
+
 std::size_t Planner::PutTeachersFirst() {
   std::vector<std::size_t> order, twins;  // indices in trials_
   order.reserve(trials_.size());
@@ -594,6 +614,7 @@ void Planner::Run(SweepPlan& plan, bool part) {
   if (!diagnostics_.clean()) return;
   if (!part) WarnAboutUnusedTeachers();
   if (!part) WarnAboutUnusedNetworks();
+  WarnAboutMethodsWithoutReadings();
   const std::size_t teachers = PutTeachersFirst();
   plan.trials = std::move(trials_);
   WarnIfLargerBudgetBuysLess(std::span(plan.trials).subspan(teachers), document_.sweep_where, diagnostics_);

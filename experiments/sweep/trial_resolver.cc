@@ -118,10 +118,12 @@ const TrialSpec& TrialResolver::Base(const ResolvedTrial& selected) {
 }
 
 void TrialResolver::Apply(const Assignments& assignments, ResolvedTrial& trial) {
+  const bool has_readings = FindMethod(trial.spec.method)->readings != 0;
   for (const Assignment& assignment : assignments) {
     if (!assignment.key->AppliesTo(trial.kind, trial.spec.source)) continue;
     used_[assignment.number] = 1;
-    const bool selected = assignment.key == source_ || assignment.key->set == nullptr;
+    const bool without_effect = assignment.key == reading_ && !has_readings;
+    const bool selected = assignment.key == source_ || assignment.key->set == nullptr || without_effect;
     if (!assignment.valid || selected) continue;
     assignment.key->set(trial.spec, assignment.value);
   }

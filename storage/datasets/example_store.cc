@@ -19,16 +19,18 @@ namespace {
 constexpr std::uint64_t kMaxImageBytes = std::uint64_t{256} << 20;
 
 using Reader = Result<ExampleSet> (*)(Env&, const DataSpec&);
-constexpr std::array<std::pair<std::string_view, Reader>, 10> kReaders = {{{"idx", &ReadIdxSet},
+constexpr std::array<std::pair<std::string_view, Reader>, 12> kReaders = {{{"idx", &ReadIdxSet},
                                                                            {"cifar10", &ReadCifar},
                                                                            {"cifar100", &ReadCifar},
                                                                            {"svhn", &ReadSvhn},
                                                                            {"medmnist", &ReadMedMnist},
+                                                                           {"npz", &ReadNpzArrays},
                                                                            {"celeba", &ReadCelebA},
                                                                            {"covidx", &ReadCovidx},
                                                                            {"imagenet", &ReadImageNet},
                                                                            {"tiny-imagenet", &ReadTinyImageNet},
-                                                                           {"pictures", &ReadImageFolders}}};
+                                                                           {"pictures", &ReadImageFolders},
+                                                                           {"webdataset", &ReadWebDataset}}};
 
 Status UnknownReader(const DataSpec& data) {
   const std::vector<std::string> names = SortByNearness(data.reader, DataReaderNames());

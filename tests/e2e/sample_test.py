@@ -276,10 +276,11 @@ class Samples(unittest.TestCase):
         self.assertNotEqual(pictures, read_idx(other)[0])
 
     def test_retort_reads_what_it_wrote(self):
-        for form, reader, keys in (("idx", "idx", ""), ("png", "pictures", 'size = [28, 28]')):
+        for form, reader, keys in (("idx", "idx", ""), ("png", "pictures", "size = [28, 28]"), ("npz", "npz", "classes = 10"),
+                                   ("webdataset", "webdataset", "classes = 10\nsize = [28, 28]")):
             out = os.path.join(self.folder, form)
             self.made(WORKING, out, form=form)
-            checked = retort("data", "check", reader, out, "--json")
+            checked = retort("data", "check", reader, out, "classes=10", "--json")   # also those that no picture shows
             self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
             counts = json.loads(read(os.path.join(out, "sample.json")))["label_counts"]
             self.assertEqual([one["count"] for one in json.loads(checked.stdout)["classes"]], counts)

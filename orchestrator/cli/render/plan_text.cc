@@ -407,7 +407,7 @@ std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, Plan
                     {"reason", DumpJson(ordered_json(FindReason(trial)))},
                     {"estimate", DumpJson(EstimateJson(EstimateTrial(report, trial)))},
                     {"claims", ClaimsText(claims.Of(*trial.spec, trial.teacher))},
-                    {"differs", DumpJson(DifferencesJson(ListDifferences(*trial.spec)))},
+                    {"differs", DumpJson(DifferencesJson(ListDifferences(*trial.spec, trial.teacher)))},
                     {"chosen", DumpJson(ChosenJson(ListChosen(*trial.spec)))}});
 }
 

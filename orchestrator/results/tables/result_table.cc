@@ -38,7 +38,8 @@ struct Gathered {
   std::vector<double> values;
   std::vector<std::vector<privacy::Claim>> claims;
   int failed = 0;
-  bool examples_left_out = false;  // of the data set, which may be test examples
+  bool examples_left_out = false;    // of the data set, which may be test examples
+  std::optional<double> parameters;  // trainable values of the network
 };
 
 std::optional<double> FindMetric(const TrialView& trial, const std::string& metric) {
@@ -58,6 +59,7 @@ void Gather(const TrialSpec& spec, const TrialViews& views, const std::string& m
   const auto found = views.find(spec.id);
   if (found == views.end()) return;
   const TrialView& view = *found->second;
+  if (!into.parameters) into.parameters = FindMetric(view, "student.parameters");
   if (const auto value = FindMetric(view, metric)) {
     into.values.push_back(*value);
     into.claims.push_back(view.row->claims);
@@ -89,8 +91,19 @@ std::optional<TestInterval> ComputeTestInterval(const Gathered& gathered, const 
   return interval;
 }
 
-// What a reader has to know of a value beside this trial, whose measurements are summed up in `measured`.
-std::vector<std::string> ListNotes(const PublishedValue& value, const TrialSpec& spec, const SeedSummary& measured) {
+// The number of parameters that the paper prints for the network of this value, where it prints one; or null.
+const PublishedValue* FindPrintedParameters(const PublishedValue& value, const std::vector<PublishedValue>& published) {
+  const auto found = std::find_if(published.begin(), published.end(), [&](const PublishedValue& other) {
+    return other.metric == "parameters" && other.paper == value.paper && other.table == value.table &&
+           other.dataset == value.dataset && other.approach == value.approach && other.epsilon == value.epsilon;
+  });
+  return found == published.end() ? nullptr : &*found;
+}
+
+// What a reader has to know of a value among `published` beside the trials that `gathered` holds.
+std::vector<std::string> ListNotes(const PublishedValue& value, const std::vector<PublishedValue>& published,
+                                   const Gathered& gathered) {
+  const TrialSpec& spec = *gathered.specs.front();
   const std::string from = value.paper + "/" + value.table + ": ";
   std::vector<std::string> notes;
   if (!value.note.empty()) notes.push_back(FormatPublishedNote(value));
@@ -100,18 +113,19 @@ std::vector<std::string> ListNotes(const PublishedValue& value, const TrialSpec&
   const bool open = of_epsilon || !FindDeltaPlaces(spec).empty();
   if (open && !value.delta)
     notes.push_back(from + "no δ is stated for this value; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here");
-  if (value.metric == "parameters" && measured.n > 0 && !RoundsToPrinted(value, measured.mean))
-    notes.push_back(from + "another network: the paper's has " + value.printed + " parameters");
+  const PublishedValue* printed = FindPrintedParameters(value, published);
+  if (printed != nullptr && gathered.parameters && !RoundsToPrinted(*printed, *gathered.parameters))
+    notes.push_back(from + "another network: the paper's has " + printed->printed + " parameters");
   return notes;
 }
 
 // Cells and teacher lines have these members alike.
 template <typename Line>
-void PutJoin(const Join& join, const TrialSpec& spec, Line& line) {
+void PutJoin(const Join& join, const PublishedJoiner& joiner, const Gathered& gathered, Line& line) {
   if (join.value == nullptr) return;
   line.published = join.value->value;
   line.source = *join.value;
-  line.notes = ListNotes(*join.value, spec, line.summary);
+  line.notes = ListNotes(*join.value, joiner.values(), gathered);
 }
 
 TableCell MakeCell(const Gathered& gathered, const TableSpec& table) {
@@ -148,7 +162,7 @@ TeacherLine FindTeacher(const Gathered& gathered, const TableSpec& table, Publis
   line.claims = WorstClaims(gathered.claims);
   line.trials = ListIds(gathered);
   line.test = ComputeTestInterval(gathered, line.summary, table.metric);
-  PutJoin(joiner.For(first, line.claims), first, line);
+  PutJoin(joiner.For(first, line.claims), joiner, gathered, line);
   return line;
 }
 
@@ -184,7 +198,7 @@ std::vector<TableCell> MakeClaimCells(const SweepPlan& plan, const TableSpec& sp
   joiner.SettleShared(firsts, joins);
   std::set<ShownValue> shown;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    PutJoin(joins[i], *firsts[i], cells[i]);
+    PutJoin(joins[i], joiner, groups[i], cells[i]);
     if (joins[i].value != nullptr) shown.emplace(joins[i].value, cells[i].data);
   }
   for (TableCell& quoted : QuotedCells(plan, spec, joiner, firsts, shown)) cells.push_back(std::move(quoted));

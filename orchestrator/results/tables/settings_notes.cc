@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "experiments/base/number_text.h"
+#include "experiments/methods/settings_lines.h"
 #include "experiments/methods/stated_settings.h"
 #include "orchestrator/results/synthetic_store.h"
 #include "orchestrator/results/trial_names.h"
@@ -49,8 +50,10 @@ void AddSettings(const TrialPointers& trials, ResultTable& table) {
   for (TableCell& cell : table.cells) {
     const auto found = cell.trials.empty() ? by_id.end() : by_id.find(cell.trials.front());
     if (found == by_id.end()) continue;
-    cell.differs = ListDifferences(*found->second);
-    if (!states_delta && !cell.source) NoteChosenDelta(*found->second, table);
+    const TrialSpec& spec = *found->second;
+    const auto teacher = spec.parent ? by_id.find(*spec.parent) : by_id.end();
+    cell.differs = ListDifferences(spec, teacher == by_id.end() ? nullptr : teacher->second);
+    if (!states_delta && !cell.source) NoteChosenDelta(spec, table);
   }
 }
 

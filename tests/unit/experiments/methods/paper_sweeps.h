@@ -60,8 +60,8 @@ inline PlanHooks PublishedHooks() {
   return hooks;
 }
 
-inline SweepPlan LoadPaperSweep(const std::string& name) {
-  const PlanOutcome outcome = LoadSweep(ConfigsFolder() + "/" + name, {}, PublishedHooks());
+inline SweepPlan LoadPaperSweep(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  const PlanOutcome outcome = LoadSweep(ConfigsFolder() + "/" + name, {overrides, ""}, PublishedHooks());
   for (const Diagnostic& error : outcome.errors) ADD_FAILURE() << Render(error);
   return outcome.plan ? *outcome.plan : SweepPlan{};
 }

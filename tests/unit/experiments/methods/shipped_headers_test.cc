@@ -7,7 +7,7 @@
 #include <regex>
 #include <sstream>
 
-#include "experiments/methods/stated_settings.h"
+#include "experiments/methods/settings_lines.h"
 #include "tests/unit/experiments/methods/paper_sweeps.h"
 
 namespace retort {

@@ -11,8 +11,9 @@
 
 #include "experiments/methods/methods.h"
 #include "experiments/methods/presets.h"
+#include "experiments/methods/settings_lines.h"
 #include "experiments/methods/spec_keys.h"
-#include "tests/unit/experiments/methods/paper_sweeps.h"
+#include "tests/unit/experiments/methods/stated_settings_rows.h"
 #include "tests/unit/experiments/methods/stated_settings_table.h"
 
 namespace retort {
@@ -24,47 +25,9 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Rows of the texts' table, and what stands for them here.
-struct Decision {
-  std::string_view method, key, why;
-};
-constexpr Decision kDecisions[] = {
-    {"dpsd-data", "kappa", "gamma times norm_bound: the key gamma says it for every norm bound"},
-    {"dpsd-data", "kappa_end", "the same"},
-    {"dpsd-label", "replay",
-     "Algorithm 1 teaches the batch of its iteration alone, section III-C uses labels again: "
-     "the algorithm is taken"},
-    {"rona", "student", "tables and figures name their own"},
-    {"dp-dfd", "epsilon0", "epsilon decides it by calibrate, whatever the reading"},
-    {"dpsd-label", "epsilon0", "the same"},
-    {"feddpsd", "epsilon0", "the same"},
-    {"dpsd-kd", "dkd_alpha", "a weight of dkd, which classic distillation does not have"},
-    {"dpsd-kd", "dkd_beta", "the same"},
-};
-
-bool IsDecided(std::string_view method, std::string_view key) {
-  return std::any_of(std::begin(kDecisions), std::end(kDecisions),
-                     [&](const Decision& one) { return one.method == method && one.key == key; });
-}
-
-const SpecKey* FindTrialKey(std::string_view name) { return FindKey(name, kInTrial); }
-
-// The methods that a row of the texts is about: its own, and those derived from it that have no row for the key.
-std::vector<std::string> ListMethods(const StatedSetting& row) {
-  std::vector<std::string> methods = {std::string(row.method)};
-  for (const DerivedMethod& derived : kDerivedMethods) {
-    if (derived.base != row.method) continue;
-    const bool own =
-        std::any_of(std::begin(kStatedSettings), std::end(kStatedSettings),
-                    [&](const StatedSetting& other) { return other.method == derived.method && other.key == row.key; });
-    if (!own) methods.emplace_back(derived.method);
-  }
-  return methods;
-}
-
-// Rows that hold wherever a method runs, say a value of a key of trials, and are no form of an equation.
+// Rows that hold wherever a method runs, say a value of a key, and are no form of an equation.
 bool IsCompared(const StatedSetting& row) {
-  return row.experiment == "*" && row.statement != Statement::form && FindTrialKey(row.key) != nullptr;
+  return row.experiment == "*" && row.statement != Statement::form && HasKey(row);
 }
 
 // A trial that the row is about.
@@ -91,29 +54,23 @@ std::string AsWritten(const TextSetting& setting) {
   return std::string(setting.value);
 }
 
-bool SameValue(const std::string& ours, std::string_view text) {
-  if (ours == text) return true;
-  char* end = nullptr;
-  const std::string other(text);
-  const double a = std::strtod(ours.c_str(), &end);
-  if (ours.empty() || *end != '\0') return false;
-  const double b = std::strtod(other.c_str(), &end);
-  return !other.empty() && *end == '\0' && a == b;
+bool IsWritten(const TextSetting& setting, std::string_view value) {
+  const std::vector<std::string> parts = ListAlternatives(AsWritten(setting));
+  return std::any_of(parts.begin(), parts.end(), [&](const std::string& part) { return SameValue(part, value); });
 }
 
 TEST(StatedSettings, AreThoseThatWereReadFromTheTexts) {
   for (const StatedSetting& row : kStatedSettings) {
     if (!IsCompared(row)) continue;
-    const SpecKey& key = *FindTrialKey(row.key);
+    const SpecKey* key = FindTrialKey(row.key);
     for (const std::string& method : ListMethods(row)) {
       const TrialSpec spec = MakeTrial(row, method, Reading::stated);
-      if (!key.AppliesTo(FindKind(spec), spec.source) || IsDecided(row.method, row.key) || IsDecided(method, row.key))
-        continue;
-      const TextSetting* ours = FindStated(spec, key.name);
+      if (key != nullptr && !key->AppliesTo(FindKind(spec), spec.source)) continue;
+      if (IsDecided(row.method, row.key) || IsDecided(method, row.key)) continue;
+      const TextSetting* ours = FindStated(spec, CanonicalKey(row));
       ASSERT_NE(ours, nullptr) << method << " " << row.key << " " << row.value << ": " << row.place;
-      EXPECT_TRUE(SameValue(AsWritten(*ours), row.value))
-          << method << " " << row.key << ": here " << AsWritten(*ours) << " (" << ours->place << "), text " << row.value
-          << " (" << row.place << ")";
+      EXPECT_TRUE(IsWritten(*ours, row.value)) << method << " " << row.key << ": here " << AsWritten(*ours) << " ("
+                                               << ours->place << "), text " << row.value << " (" << row.place << ")";
     }
   }
 }
@@ -126,8 +83,7 @@ TEST(StatedSettings, HaveNoRowThatNoTextStates) {
     for (const MethodTraits& method : Methods()) {
       if (!HoldsName(setting.methods, method.name)) continue;
       const bool stated = std::any_of(std::begin(kStatedSettings), std::end(kStatedSettings), [&](const auto& row) {
-        const SpecKey* key = FindTrialKey(row.key);
-        if (key == nullptr || key->name != setting.key) return false;
+        if (CanonicalKey(row) != setting.key) return false;
         const std::vector<std::string> methods = ListMethods(row);
         return std::find(methods.begin(), methods.end(), method.name) != methods.end();
       });
@@ -139,8 +95,10 @@ TEST(StatedSettings, HaveNoRowThatNoTextStates) {
       const SpecKey* key = nullptr;
       for (const SpecKey& one : SpecKeys())
         if (one.name == setting.key) key = &one;
-      ASSERT_NE(key, nullptr) << setting.key;
-      EXPECT_TRUE(stated || !key->AppliesTo(FindKind(spec), spec.source)) << method.name << " " << setting.key;
+      const bool of_other = setting.key.starts_with(kOfTeacher) || setting.key.starts_with(kOfData);
+      ASSERT_TRUE(key != nullptr || of_other) << setting.key;
+      EXPECT_TRUE(stated || (!of_other && !key->AppliesTo(FindKind(spec), spec.source)))
+          << method.name << " " << setting.key;
     }
   }
 }
@@ -264,37 +222,47 @@ TEST(StatedSettings, DeltaIsOpenWhereNoTextStatesItForAll) {
   EXPECT_EQ(FindDeltaPlaces(Make("dpdfd", Reading::sound)), "") << "no text has this reading";
 }
 
-// Must show: of every paper file, each setting that its text states is the text's, or is named as differing.
-TEST(StatedSettings, PaperFilesFollowTheTextsOrSaySo) {
-  for (const std::string& name : ListPaperSweeps()) {
-    const SweepPlan plan = LoadPaperSweep(name);
-    for (const TrialSpec& spec : plan.trials) {
-      if (spec.role != Role::student || spec.reading == Reading::sound) continue;
-      const std::vector<Difference> differs = ListDifferences(spec);
-      for (const StatedSetting& row : kStatedSettings) {
-        const std::vector<std::string> methods = ListMethods(row);
-        const bool about = std::find(methods.begin(), methods.end(), spec.method) != methods.end() &&
-                           (row.branch.empty() || KeyText(spec, "branch") == row.branch) &&
-                           (row.data == "*" || spec.data->published_as.value_or("") == row.data) && IsCompared(row) &&
-                           (row.epsilon_up_to > 1e6 ||
-                            (spec.privacy.epsilon > row.epsilon_above && spec.privacy.epsilon <= row.epsilon_up_to));
-        const SpecKey* key = FindTrialKey(row.key);
-        if (!about || !key->AppliesTo(FindKind(spec), spec.source) || IsDecided(row.method, row.key)) continue;
-        const TextSetting* ours = FindStated(spec, key->name);
-        if (ours == nullptr || !SameValue(AsWritten(*ours), row.value)) continue;  // a row of the data set is stronger
-        const std::string text = row.value == "batch"             ? std::to_string(spec.batch)
-                                 : row.value == "1 / (2 classes)" ? "0"
-                                                                  : std::string(row.value);
-        const std::string here = KeyText(spec, row.key);
-        const bool more = text == "> 0" && std::strtod(here.c_str(), nullptr) > 0;
-        const bool same = more || SameValue(here, text) || here == text + "-cifar" || here == text + "-printed";
-        const bool named = std::any_of(differs.begin(), differs.end(),
-                                       [&](const Difference& one) { return one.key == key->TrialName(); });
-        EXPECT_TRUE(same || named) << name << ", " << spec.name << ": " << row.key << " is " << here << ", text "
-                                   << row.value << " (" << row.place << ")";
-      }
-    }
-  }
+TrialSpec MakeTeacher() {
+  TrialSpec teacher;
+  teacher.role = Role::teacher;
+  teacher.method = "ensemble";
+  teacher.network = "dense-mnist";
+  teacher.members = 20;
+  teacher.epochs = 60;
+  return teacher;
+}
+
+TEST(StatedSettings, TeachersAreComparedWithTheirStudents) {
+  const TrialSpec student = Make("feddpsd", Reading::stated), teacher = MakeTeacher();
+  EXPECT_THAT(ListDifferences(student), IsEmpty());
+  const std::vector<Difference> differences = ListDifferences(student, &teacher);
+  EXPECT_THAT(differences, ::testing::Contains(AllOf(Field(&Difference::key, "teacher.members"),
+                                                     Field(&Difference::here, "20"), Field(&Difference::text, "5"))));
+  EXPECT_THAT(KeysOf(differences), ::testing::IsSupersetOf({"teacher.epochs", "teacher.lr", "teacher.optimizer"}));
+}
+
+TEST(StatedSettings, OneOfSeveralStatedNetworksFits) {
+  TrialSpec student = Make("dpsd-data", Reading::working), teacher;
+  teacher.role = Role::teacher;
+  teacher.method = "loaded";
+  teacher.network = "vit_b_16";
+  EXPECT_THAT(KeysOf(ListDifferences(student, &teacher)), ::testing::Contains("teacher.network"));
+  auto data = std::make_shared<DataSpec>();
+  data->published_as = "ImageNet";
+  student.data = data;
+  EXPECT_THAT(KeysOf(ListDifferences(student, &teacher)), ::testing::Not(::testing::Contains("teacher.network")));
+}
+
+TEST(StatedSettings, DataSetsAreCompared) {
+  TrialSpec spec = Make("rona", Reading::stated);
+  auto data = std::make_shared<DataSpec>();
+  data->published_as = "CIFAR10";
+  data->split.public_range = {0, 20000};
+  data->split.train = {20000, 50000};
+  spec.data = data;
+  EXPECT_THAT(ListDifferences(spec),
+              ElementsAre(AllOf(Field(&Difference::key, "data.split.public"), Field(&Difference::here, "0.4"),
+                                Field(&Difference::text, "0.8"))));
 }
 
 }  // namespace

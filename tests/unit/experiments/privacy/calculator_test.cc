@@ -413,6 +413,10 @@ TEST(CalculatorPapers, PrintedMechanismsWithoutABoundSaySo) {
   for (const Answer& answer : AnswersTo(label)) EXPECT_NE(answer.claim.status, ClaimStatus::unbounded);
   label.values["classes"] = 2;
   EXPECT_THAT(ErrorOf(label), HasSubstr("--choices must be at most --classes"));
+  label.method = "dp-dfd";
+  EXPECT_THAT(ErrorOf(label), HasSubstr("--choices must be at most --classes"));
+  label.values["classes"] = 10;
+  EXPECT_EQ(AnswersTo(label)[0].claim.epsilon, 1);
   const auto rona =
       AnswersTo({"paper", "rona", "", {{"sigma", 10}, {"query-rate", 0.5}, {"steps", 3200}, {"delta", 1e-5}}});
   EXPECT_NEAR(rona[0].claim.epsilon, 9.597, 0.0011);
@@ -444,7 +448,22 @@ TEST(ComputePublishedSettings, FormulasOfLabelsAreOfALabelAtDeltaZero) {
     }
     for (const Claim& claim : setting.example) EXPECT_NE(claim.status, ClaimStatus::paper_formula) << setting.method;
   }
-  EXPECT_EQ(of_labels, 5);
+  EXPECT_EQ(of_labels, 7);
+}
+
+// Theorem 2 of DPSD: epsilon, of a label, at delta 0.
+TEST(ComputePublishedSettings, LabelBranchOfDpsdHasItsClaim) {
+  for (const PublishedSetting& setting : ComputePublishedSettings()) {
+    if (!setting.method.starts_with("DPSD label branch")) continue;
+    ASSERT_EQ(setting.printed.size(), 2U);
+    for (const auto& [claim, epsilon] : {std::pair{setting.printed[0], 1.0}, std::pair{setting.printed[1], 10.0}}) {
+      EXPECT_EQ(claim.status, ClaimStatus::paper_formula);
+      EXPECT_EQ(claim.accountant, kDpsdLabelFormula);
+      EXPECT_EQ(claim.epsilon, epsilon);
+    }
+    return;
+  }
+  FAIL() << "no row";
 }
 
 TEST(ComputePublishedSettings, HonestValuesOfEveryReading) {

@@ -116,6 +116,47 @@ TEST(SweepOverlay, ATildeRemovesWhatTheFileHas) {
   EXPECT_LT(without.trials.size(), GoodPlan(kText, {{}, ""}).trials.size());
 }
 
+std::vector<std::string> Messages(const std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::string> messages;
+  for (const Diagnostic& one : diagnostics) messages.push_back(one.message);
+  return messages;
+}
+
+TEST(SweepOverlay, RowsThatWriteTheKeyKeepTheirs) {
+  const std::string text = kHead + kTeachers +
+                           "[trial]\nteacher = \"single\"\nsteps = 10\n[sweep]\n"
+                           "zip.row = [{ sigma = 1 }, { sigma = 2, reading = \"printed\" }]\n";
+  const SweepPlan plan = GoodPlan(text, {{"trial.reading=stated"}, ""});
+  const auto students = Students(plan);
+  ASSERT_EQ(students.size(), 2U);
+  EXPECT_EQ(students[0].reading, Reading::stated);
+  EXPECT_EQ(students[1].reading, Reading::printed);
+  EXPECT_THAT(Messages(plan.warnings),
+              ::testing::Contains("trial.reading reaches 1 of the 2 rows of sweep.zip.row; the others write reading "
+                                  "themselves and keep theirs"));
+}
+
+const std::string kMixed = kHead + kTeachers +
+                           "[sweep]\nzip.row = [\n"
+                           "{ method = \"dpdfd\", teacher = \"single\" },\n"
+                           "{ method = \"alibi\" },\n"
+                           "{ method = \"pate\", teacher = \"shards\", vote_noise = 10 },\n]\n";
+
+// A method without readings keeps its own, and its trials their ids.
+TEST(SweepOverlay, ReadingReachesMethodsThatHaveOne) {
+  const SweepPlan without = GoodPlan(kMixed), with = GoodPlan(kMixed, {{"trial.reading=stated"}, ""});
+  const auto before = Students(without), after = Students(with);
+  ASSERT_EQ(before.size(), 3U);
+  ASSERT_EQ(after.size(), 3U);
+  EXPECT_EQ(after[0].reading, Reading::stated);
+  EXPECT_NE(after[0].id, before[0].id);
+  EXPECT_EQ(after[1].id, before[1].id);
+  EXPECT_EQ(after[2].id, before[2].id);
+  EXPECT_THAT(Messages(with.warnings),
+              ::testing::Contains("trial.reading does not change the trials of alibi, pate, which have no readings"));
+  EXPECT_THAT(Messages(without.warnings), ::testing::Not(::testing::Contains(HasSubstr("no readings"))));
+}
+
 TEST(SweepOverlay, ControlCharactersInAnArgumentAreRefused) {
   for (const char* argument : {"trial.network=\"a\\u001b[2Jb\"", "table.\"a\\u202eb\".metric=x"}) {
     const PlanOutcome outcome = PlanText(kText, {{argument}, ""});

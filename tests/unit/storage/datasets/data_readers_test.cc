@@ -43,7 +43,7 @@ TEST_P(Reader, FindsWhatTheWriterWrote) {
     EXPECT_EQ(part.size(), expected.at("parts")[i][1]);
     begin = part.end;
   }
-  EXPECT_EQ(begin, (*store)->size());
+  EXPECT_EQ(begin, (*store)->parts().empty() ? 0 : (*store)->size());
   if (expected.contains("sha256")) {
     const std::vector<std::int64_t> shape = {(*store)->size(), (*store)->channels(), (*store)->height(),
                                              (*store)->width()};
@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"celeba-gender", "celeba", "celeba", "gender"},
                       Case{"celeba-hair", "celeba", "celeba", "hair"}, Case{"covidx", "covidx", "covidx", ""},
                       Case{"tiny-imagenet", "tiny-imagenet", "tiny-imagenet-200.zip", ""},
-                      Case{"imagenet", "imagenet", "imagenet", ""}, Case{"pictures", "pictures", "pictures.tar", ""}),
+                      Case{"imagenet", "imagenet", "imagenet", ""}, Case{"pictures", "pictures", "pictures.tar", ""},
+                      Case{"samples", "npz", "samples.npz", ""}, Case{"shards", "webdataset", "shards", ""}),
     [](const auto& test) {
       std::string name = std::string(test.param.name) + "_" + test.param.path;
       for (char& c : name)

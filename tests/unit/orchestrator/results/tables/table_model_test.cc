@@ -242,6 +242,23 @@ TEST(ResultTable, ANetworkOfAnotherSizeIsNoted) {
   EXPECT_THAT(note_at(152'138), ElementsAre("p/t: another network: the paper's has 155.21K parameters"));
 }
 
+// An accuracy is of the network whose size stands in another column of the paper's table.
+TEST(ResultTable, AccuracyOfAnotherNetworkIsNoted) {
+  testing::Sample sample = PublishedSample("MNIST");
+  const auto note_at = [&](double parameters) {
+    sample.view.trials[0].row->metrics.emplace_back("student.parameters", parameters);
+    const ResultTable table = TableOf(
+        sample,
+        ParsePublished(testing::kPublishedHeader +
+                       std::string("p,t,MNIST,Teacher,,,,accuracy,0.99,\np,t,MNIST,Teacher,,,,parameters,155.21K,\n")));
+    sample.view.trials[0].row->metrics.pop_back();
+    EXPECT_THAT(table.teachers[0].published, Optional(0.99));
+    return table.teachers[0].notes;
+  };
+  EXPECT_THAT(note_at(155'214), ElementsAre());
+  EXPECT_THAT(note_at(152'138), ElementsAre("p/t: another network: the paper's has 155.21K parameters"));
+}
+
 std::vector<std::string> Quoted(const ResultTable& table) {
   std::vector<std::string> quoted;
   for (const TableCell& cell : table.cells) {

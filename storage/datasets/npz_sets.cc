@@ -1,5 +1,5 @@
-// MedMNIST: one .npz of six arrays, {train,val,test}_{images,labels}; images u8 [n, H, W] or [n, H, W, 3],
-// labels [n, 1].
+// Sets in one .npz. MedMNIST has six arrays, {train,val,test}_{images,labels}: images u8 [n, H, W] or [n, H, W, 3],
+// labels [n, 1]. What `retort sample` writes has two: images u8 [n, channels, H, W], labels [n].
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -28,13 +28,14 @@ std::int64_t CountClasses(const std::string& path, const ExampleSet& set) {
   return set.labels.empty() ? 0 : *std::max_element(set.labels.begin(), set.labels.end()) + 1;
 }
 
-Result<std::string> FindNpz(Env& env, const DataSpec& data) {
+// The path itself, or the one .npz of the folder; `such`: its usual name.
+Result<std::string> FindNpz(Env& env, const DataSpec& data, std::string_view such) {
   RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(data.path));
   if (!stamp.folder) return data.path;
   RETORT_ASSIGN_OR_RETURN(std::vector<std::string> names, env.List(data.path));
   std::erase_if(names, [](const std::string& name) { return !name.ends_with(".npz"); });
   if (names.size() == 1) return data.path + "/" + names.front();
-  if (names.empty()) return MissingFile(data, data.path + "/*.npz", "expected one file such as pathmnist.npz");
+  if (names.empty()) return MissingFile(data, data.path + "/*.npz", "expected one file such as " + std::string(such));
   return UsageError("data." + data.name + ": " + data.path + " holds " + std::to_string(names.size()) +
                     " .npz files; name one, as " + data.path + "/" + names.front());
 }
@@ -126,7 +127,7 @@ Status AddPart(const NpzFile& npz, const std::string& path, const std::string& k
 }  // namespace
 
 Result<ExampleSet> ReadMedMnist(Env& env, const DataSpec& data) {
-  RETORT_ASSIGN_OR_RETURN(const std::string path, FindNpz(env, data));
+  RETORT_ASSIGN_OR_RETURN(const std::string path, FindNpz(env, data, "pathmnist.npz"));
   RETORT_ASSIGN_OR_RETURN(const NpzFile npz, NpzFile::Open(env, path));
   ExampleSet set;
   constexpr std::pair<const char*, const char*> kParts[] = {
@@ -136,6 +137,43 @@ Result<ExampleSet> ReadMedMnist(Env& env, const DataSpec& data) {
     EndPart(set, part);
   }
   set.classes = CountClasses(path, set);
+  set.sources.push_back(path);
+  return set;
+}
+
+namespace {
+
+Status CheckArrays(const std::string& where, const NpzFile& npz) {
+  for (const char* name : {"images", "labels"})
+    if (!npz.Has(name))
+      return DamageError(where + ": has no array \"" + name +
+                         "\"; expected images, u8 [n, channels, H, W], and labels");
+  RETORT_ASSIGN_OR_RETURN(const NpyHeader images, npz.Header("images"));
+  const auto& shape = images.shape;
+  const std::string told = where + ": images is not of bytes [n, channels, H, W] or [n, H, W]";
+  if (images.dtype != DType::u8 || (shape.size() != 3 && shape.size() != 4) ||
+      std::find(shape.begin(), shape.end(), 0) != shape.end())
+    return Refused(told);
+  const bool channels_last = shape.size() == 4 && shape[1] > 4 && (shape[3] == 1 || shape[3] == 3);
+  return channels_last ? Refused(told + "; images.transpose(0, 3, 1, 2) of NumPy puts channels first") : Status();
+}
+
+}  // namespace
+
+Result<ExampleSet> ReadNpzArrays(Env& env, const DataSpec& data) {
+  RETORT_ASSIGN_OR_RETURN(const std::string path, FindNpz(env, data, "samples.npz"));
+  RETORT_ASSIGN_OR_RETURN(const NpzFile npz, NpzFile::Open(env, path));
+  RETORT_RETURN_IF_ERROR(CheckArrays(path, npz));
+  RETORT_ASSIGN_OR_RETURN(const TensorBlob labels, npz.Read("labels", std::uint64_t{1} << 30));
+  RETORT_ASSIGN_OR_RETURN(const NpyHeader header, npz.Header("images"));
+  ExampleSet set;
+  RETORT_RETURN_IF_ERROR(AddLabels(path + ": labels", labels, header.shape[0], set));
+  RETORT_ASSIGN_OR_RETURN(TensorBlob images, npz.Read("images", kMaxPart));
+  set.pixels = std::move(images.bytes);
+  set.channels = images.shape.size() == 4 ? images.shape[1] : 1;
+  set.height = images.shape[images.shape.size() - 2];
+  set.width = images.shape.back();
+  set.classes = *std::max_element(set.labels.begin(), set.labels.end()) + 1;
   set.sources.push_back(path);
   return set;
 }
