@@ -116,6 +116,10 @@ Result<DrawLaw> MakeDrawLaw(const std::string& distribution, double mean, std::o
 }
 
 std::string RefuseCandidate(const TrialSpec& spec, double score_noise) {
+  if (spec.parent && IsPostProcessing(FindKind(spec)))
+    return "asks a teacher that is trained privately once for all of them, and candidates have to be drawn anew; "
+           "students of one cost nothing beyond it: compare them with [sweep.search], or make the teacher's settings "
+           "the candidates, as trials of the method dpsgd on its network";
   if (spec.role == Role::teacher || spec.parent)
     return "asks a teacher, which would be trained apart from its draw; candidates train on the private examples "
            "themselves, as dpsgd, dp-merf and lp-2st do";
@@ -175,9 +179,14 @@ double ComputeWorstCandidate(const Claim& claim, const PrivacyEvent& selection) 
   return ComputeCandidateEpsilon(composition.selections.front()->pool, claim.delta);
 }
 
-std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged) {
+std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged, bool tells_score) {
   std::string why(reason::kBadEvent);
   if (selection.selection == nullptr) return why;
+  const auto of_score = [](const PrivacyEvent& event) {
+    return event.kind == MechanismKind::validation_count && event.count > 0;
+  };
+  if (tells_score && std::none_of(charged.begin(), charged.end(), of_score))
+    return std::string(reason::kCandidateOutsidePlan);
   for (const std::vector<PrivacyEvent>& planned : selection.selection->candidates) {
     why = FindUncoveredBy(planned, charged);
     if (why.empty()) return why;

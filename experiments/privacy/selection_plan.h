@@ -38,7 +38,9 @@ namespace retort::privacy {
 [[nodiscard]] double ComputeWorstCandidate(const Claim& claim, const PrivacyEvent& selection);
 
 // Returns why what a drawn trial was charged is more than the selection says of any candidate (a reason of reasons.h,
-// or a void of its own); empty where one of the candidates pays for it.
-[[nodiscard]] std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged);
+// or a void of its own), or why its private score is not paid for: `tells_score` says that it has one to tell. Empty
+// where one of the candidates pays for it.
+[[nodiscard]] std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged,
+                                        bool tells_score = false);
 
 }  // namespace retort::privacy
