@@ -27,13 +27,6 @@ constexpr double kThousand = 1000;                        // claims are in thous
 constexpr std::size_t kMostDeciding = 3;                  // candidates that are solved for before all are
 constexpr std::int64_t kMostThousandths = 1'000'000'000;  // of the largest epsilon that a trial may be given
 
-// A trial has its name when all are planned.
-std::string NameCandidate(const TrialSpec& spec) {
-  std::string name = spec.method;
-  for (const auto& [key, value] : spec.axes) name += " " + key + "=" + value;
-  return name;
-}
-
 // Equal for candidates that cost the same when they are calibrated to the same: noise on norms is a multiple of the
 // bound.
 std::string MakeCostKey(TrialSpec spec) {
@@ -43,11 +36,10 @@ std::string MakeCostKey(TrialSpec spec) {
 
 // One of all that cost the same. Error: usage, for a trial that is no candidate.
 Result<std::vector<TrialSpec>> ListUnlike(std::span<const TrialSpec> candidates, double score_noise) {
+  RETORT_RETURN_IF_ERROR(CheckEachCandidate(candidates, score_noise));
   std::vector<TrialSpec> unlike;
   std::unordered_set<std::string> seen;
   for (const TrialSpec& spec : candidates) {
-    if (const std::string why = RefuseCandidate(spec, score_noise); !why.empty())
-      return UsageError("the candidate " + NameCandidate(spec) + " " + why);
     if (!seen.insert(MakeCostKey(spec)).second) continue;
     unlike.push_back(spec);
     unlike.back().name = NameCandidate(spec);

@@ -137,14 +137,30 @@ std::string RefuseCandidate(const TrialSpec& spec, double score_noise) {
   return "";
 }
 
+std::string NameCandidate(const TrialSpec& spec) {
+  if (!spec.name.empty()) return spec.name;
+  std::string name = spec.role == Role::teacher ? spec.teacher : spec.method;
+  for (const auto& [key, value] : spec.axes) name += " " + key + "=" + value;
+  return name;
+}
+
+Status CheckEachCandidate(std::span<const TrialSpec> candidates, double score_noise) {
+  for (const Role role : {Role::student, Role::teacher})
+    for (const TrialSpec& spec : candidates) {
+      if (spec.role != role) continue;
+      if (const std::string why = RefuseCandidate(spec, score_noise); !why.empty())
+        return UsageError("the candidate " + NameCandidate(spec) + " " + why);
+    }
+  return {};
+}
+
 Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec> candidates, std::int64_t lost_runs,
                                    double score_noise) {
   auto selection = std::make_shared<PrivateSelection>();
   selection->law = law;
   std::set<std::string> seen;
+  RETORT_RETURN_IF_ERROR(CheckEachCandidate(candidates, score_noise));
   for (const TrialSpec& spec : candidates) {
-    if (const std::string why = RefuseCandidate(spec, score_noise); !why.empty())
-      return UsageError("the candidate " + spec.name + " " + why);
     RETORT_RETURN_IF_ERROR(CheckAlike(candidates.front(), spec));
     RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanCandidate(spec, lost_runs, score_noise));
     std::string key;

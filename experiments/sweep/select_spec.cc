@@ -114,7 +114,7 @@ void CheckBesideSelect(const TomlNode& sweep, ReadContext& context) {
 void CheckOneEpsilon(const SweepDocument& document, DiagnosticCollector& diagnostics) {
   const auto check = [&](const Assignments& assignments) {
     for (const Assignment& given : assignments) {
-      if (given.key->name != "epsilon") continue;
+      if (given.key->name != "epsilon" || given.value == KeyValue(0.0)) continue;  // 0 asks for none
       diagnostics.AddError(given.where, given.path,
                            given.path + " is that of one candidate, which follows from sweep.select.epsilon = " +
                                ExactNumber(*document.select->epsilon) +

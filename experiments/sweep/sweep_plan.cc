@@ -428,7 +428,7 @@ const TrialSpec& Planner::FindSpender(const ResolvedTrial& student) const {
 
 void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   ResolvedTrial student = resolver_.ResolveStudent(layers, seed);
-  if (candidate_epsilon_) student.spec.privacy.epsilon = *candidate_epsilon_;
+  if (candidate_epsilon_ && student.teacher == nullptr) student.spec.privacy.epsilon = *candidate_epsilon_;
   ++attempted_;
   excluded_ += student.excluded ? 1 : 0;
   if (student.excluded || !student.checkable || !CheckStudent(student, layers, document_, diagnostics_)) return;

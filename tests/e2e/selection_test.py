@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -43,15 +42,9 @@ rows = ["method", "lr"]
 """
 
 
-class SelectionTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="retort-selection-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.results = os.path.join(self.folder, "results", "chosen")
-        self.sweep = os.path.join(self.folder, "chosen.toml")
-        self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
-        if OPTIONS.worker:
-            self.environment["RETORT_WORKER"] = OPTIONS.worker
+class SelectionTest(sweep_run.WrittenSweep):
+    OPTIONS = OPTIONS
+    NAME = "chosen"
 
     def write(self, noise="seeded", lr="[0.5, 1, 2, 4]", distribution="geometric", mean=4, steps=12, score_noise=4,
               private=PRIVATE, devices=1):
@@ -65,21 +58,6 @@ class SelectionTest(unittest.TestCase):
             score = f'score = "validation.accuracy"\nscore_noise = {score_noise}\n'
         with open(self.sweep, "w", encoding="utf-8") as file:
             file.write(text + SWEEP.format(lr=lr, distribution=distribution, mean=mean, steps=steps, score=score))
-
-    def retort(self, *words, code=0, results=None):
-        command = [OPTIONS.retort, *words, "--results", results or self.results]
-        run = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, check=False)
-        if code is not None:
-            self.assertEqual(run.returncode, code, f"{' '.join(command)}\n{run.stdout}\n{run.stderr}")
-        return run
-
-    def json(self, *words, **options):
-        return json.loads(self.retort(*words, "--json", **options).stdout)
-
-    def start(self):
-        return subprocess.Popen([OPTIONS.retort, "run", self.sweep, "--results", self.results, "--slots", "2"],
-                                cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True)
 
     def charges(self):
         """(trial, count that is charged) of the ledger, of released and standing trials alike."""
@@ -252,7 +230,7 @@ class SelectionTest(unittest.TestCase):
 
     def test_hidden_trials_are_refused_with_the_reason(self):
         self.write(mean=30, steps=60)
-        process = self.start()
+        process = self.start(stderr=subprocess.PIPE)
         hidden = os.path.join(self.results, "hidden", "run")
         deadline = time.monotonic() + sweep_run.PATIENCE
         while not os.path.exists(os.path.join(hidden, "trials")) and time.monotonic() < deadline:

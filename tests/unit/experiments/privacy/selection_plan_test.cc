@@ -145,6 +145,10 @@ TEST(SelectionPlan, CandidatesWithoutAProvenClaimAreRefused) {
   TrialSpec student = GradientStudent(Reading::working);
   student.parent = TrialId(7);
   EXPECT_NE(refused(student).message().find("asks a teacher, which would be trained apart"), std::string::npos);
+  const std::vector<TrialSpec> both = {DpSgd(Role::teacher), student};
+  EXPECT_NE(PlanSelection(Geometric(3), both, 0).status().message().find("the candidate " + NameCandidate(student)),
+            std::string::npos)
+      << "the student says why, not its teacher";
   TrialSpec taught = GradientStudent(Reading::sound);  // of a DP-SGD teacher
   taught.parent = TrialId(7);
   ASSERT_TRUE(IsPostProcessing(FindKind(taught)));

@@ -203,6 +203,8 @@ TEST(SweepSelect, EpsilonOfATrialBesideThatOfTheSelectionIsRefused) {
   const std::string of_trial = error(own);
   EXPECT_NE(of_trial.find("trial.epsilon is that of one candidate"), std::string::npos) << of_trial;
   EXPECT_NE(of_trial.find(":11:"), std::string::npos) << of_trial;
+  own.replace(own.find("epsilon = 1.5"), 13, "epsilon = 0.0");  // asks for none
+  EXPECT_EQ(GoodPlan(kHead + own, {}, HalvingHooks()).trials.front().privacy.epsilon, 1.5);
   std::string axis = kCalibrating + kAsking;
   axis.replace(axis.find("lr = [0.5, 1, 2]"), 16, "epsilon = [1.5] ");
   const std::string of_axis = error(axis);
