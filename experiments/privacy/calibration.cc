@@ -499,7 +499,9 @@ Status CheckSolution(const TrialSpec& spec) {
                     bounded ? "no noise that can be drawn reaches it." : std::string(DescribeReason(bound.reason)));
 }
 
-std::string MakeKey(const TrialSpec& spec) {
+}  // namespace
+
+std::string MakeCalibrationKey(const TrialSpec& spec) {
   ParameterKey key;
   key.Add(spec.role)
       .Add(spec.method)
@@ -538,8 +540,6 @@ std::string MakeKey(const TrialSpec& spec) {
   return key.bytes();
 }
 
-}  // namespace
-
 double RoundUpToNineDigits(double value) { return RoundUpDigits(value, 9); }
 
 double ComputeTargetEpsilon(double epsilon) {
@@ -550,7 +550,7 @@ double ComputeTargetEpsilon(double epsilon) {
 
 Status Calibrator::Calibrate(TrialSpec& spec) {
   if (spec.privacy.calibrate == Calibrate::none) return {};
-  const auto [entry, fresh] = solutions_.try_emplace(MakeKey(spec));
+  const auto [entry, fresh] = solutions_.try_emplace(MakeCalibrationKey(spec));
   Solution& solution = entry->second;
   if (fresh) {
     TrialSpec trial = spec;

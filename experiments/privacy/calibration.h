@@ -30,6 +30,9 @@ class Calibrator {
   std::unordered_map<std::string, Solution> solutions_;
 };
 
+// Equal for trials for which calibration solves the same.
+[[nodiscard]] std::string MakeCalibrationKey(const TrialSpec& spec);
+
 // Rounds up to nine significant digits, so that the last bits of a math library do not change a trial's identity.
 [[nodiscard]] double RoundUpToNineDigits(double value);
 

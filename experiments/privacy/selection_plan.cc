@@ -116,6 +116,10 @@ Result<DrawLaw> MakeDrawLaw(const std::string& distribution, double mean, std::o
 }
 
 std::string RefuseCandidate(const TrialSpec& spec, double score_noise) {
+  if (spec.parent && IsPostProcessing(FindKind(spec)))
+    return "asks a teacher that is trained privately once for all of them, and candidates have to be drawn anew; "
+           "students of one cost nothing beyond it: compare them with [sweep.search], or make the teacher's settings "
+           "the candidates, as trials of the method dpsgd on its network";
   if (spec.role == Role::teacher || spec.parent)
     return "asks a teacher, which would be trained apart from its draw; candidates train on the private examples "
            "themselves, as dpsgd, dp-merf and lp-2st do";
@@ -133,14 +137,30 @@ std::string RefuseCandidate(const TrialSpec& spec, double score_noise) {
   return "";
 }
 
+std::string NameCandidate(const TrialSpec& spec) {
+  if (!spec.name.empty()) return spec.name;
+  std::string name = spec.role == Role::teacher ? spec.teacher : spec.method;
+  for (const auto& [key, value] : spec.axes) name += " " + key + "=" + value;
+  return name;
+}
+
+Status CheckEachCandidate(std::span<const TrialSpec> candidates, double score_noise) {
+  for (const Role role : {Role::student, Role::teacher})
+    for (const TrialSpec& spec : candidates) {
+      if (spec.role != role) continue;
+      if (const std::string why = RefuseCandidate(spec, score_noise); !why.empty())
+        return UsageError("the candidate " + NameCandidate(spec) + " " + why);
+    }
+  return {};
+}
+
 Result<PrivacyEvent> PlanSelection(const DrawLaw& law, std::span<const TrialSpec> candidates, std::int64_t lost_runs,
                                    double score_noise) {
   auto selection = std::make_shared<PrivateSelection>();
   selection->law = law;
   std::set<std::string> seen;
+  RETORT_RETURN_IF_ERROR(CheckEachCandidate(candidates, score_noise));
   for (const TrialSpec& spec : candidates) {
-    if (const std::string why = RefuseCandidate(spec, score_noise); !why.empty())
-      return UsageError("the candidate " + spec.name + " " + why);
     RETORT_RETURN_IF_ERROR(CheckAlike(candidates.front(), spec));
     RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanCandidate(spec, lost_runs, score_noise));
     std::string key;
@@ -175,9 +195,14 @@ double ComputeWorstCandidate(const Claim& claim, const PrivacyEvent& selection) 
   return ComputeCandidateEpsilon(composition.selections.front()->pool, claim.delta);
 }
 
-std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged) {
+std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged, bool tells_score) {
   std::string why(reason::kBadEvent);
   if (selection.selection == nullptr) return why;
+  const auto of_score = [](const PrivacyEvent& event) {
+    return event.kind == MechanismKind::validation_count && event.count > 0;
+  };
+  if (tells_score && std::none_of(charged.begin(), charged.end(), of_score))
+    return std::string(reason::kCandidateOutsidePlan);
   for (const std::vector<PrivacyEvent>& planned : selection.selection->candidates) {
     why = FindUncoveredBy(planned, charged);
     if (why.empty()) return why;

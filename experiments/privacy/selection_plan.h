@@ -23,6 +23,12 @@ namespace retort::privacy {
 // deviation of the noise on its score, in validation examples; 0 = the score is one on public examples.
 [[nodiscard]] std::string RefuseCandidate(const TrialSpec& spec, double score_noise = 0);
 
+// By its name, or before it has one by its method and axes.
+[[nodiscard]] std::string NameCandidate(const TrialSpec& spec);
+
+// Error: usage, naming the first candidate that RefuseCandidate refuses, a student before its teacher.
+[[nodiscard]] Status CheckEachCandidate(std::span<const TrialSpec> candidates, double score_noise);
+
 // Returns the event of a selection from `candidates`, each of which is its training and, with `score_noise`, one draw
 // of its score. `lost_runs`: runs of the sweep that ended before it did, each of which every candidate may have paid a
 // block of releases, and a draw of its score, for. Error: usage, naming the candidate that cannot be one, or that is of
@@ -38,7 +44,9 @@ namespace retort::privacy {
 [[nodiscard]] double ComputeWorstCandidate(const Claim& claim, const PrivacyEvent& selection);
 
 // Returns why what a drawn trial was charged is more than the selection says of any candidate (a reason of reasons.h,
-// or a void of its own); empty where one of the candidates pays for it.
-[[nodiscard]] std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged);
+// or a void of its own), or why its private score is not paid for: `tells_score` says that it has one to tell. Empty
+// where one of the candidates pays for it.
+[[nodiscard]] std::string FindUncovered(const PrivacyEvent& selection, const std::vector<PrivacyEvent>& charged,
+                                        bool tells_score = false);
 
 }  // namespace retort::privacy

@@ -315,7 +315,8 @@ std::string KeysMarkdown() {
       "released, and\nall others are destroyed unseen. The row's claims are the selection's. Candidates are students "
       "without a teacher whose\nclaims are proven, of one data set, `delta` and `noise`; how a candidate ends that "
       "fails is "
-      "its score, the lowest. `retort plan`\nsays what the selection costs.\n\n" +
+      "its score, the lowest. `retort plan`\nsays what the selection costs. With `epsilon` the trials give `claim` "
+      "and `calibrate`, and no epsilon of their own.\n\n" +
       SectionTable("sweep.select");
   text +=
       "\n### `search`\n\n"

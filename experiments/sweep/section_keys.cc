@@ -242,6 +242,14 @@ constexpr SectionKey kSections[] = {
      {-1, 1000, true},
      "of the distribution",
      "shape of \"truncated-negative-binomial\": 1 is geometric, 0 logarithmic; K is more even the larger it is"},
+    {"sweep.select",
+     "epsilon",
+     number,
+     false,
+     {0, 1e6, true},
+     "that of a candidate is given",
+     "of the selection as a whole, by the trials' claim and delta: what calibrate solves for in each candidate is the "
+     "largest epsilon that leaves the best of them at most this; stands in place of the trials' epsilon"},
 
     {"sweep",
      "search",

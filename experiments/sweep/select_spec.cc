@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "experiments/base/number_text.h"
 #include "experiments/sweep/sweep_document.h"
 #include "experiments/sweep/value_reader.h"
 
@@ -86,6 +87,10 @@ void ReadSelect(const TomlNode& select, ReadContext& context) {
   if (const TomlEntry* score = select.Find("score")) ReadScore(*score, path, context);
   ReadScoreNoise(select, path, context);
   ReadDistribution(select, path, context);
+  if (const TomlEntry* epsilon = select.Find("epsilon")) {
+    context.document.select->epsilon = epsilon->value.Number();
+    context.document.select->epsilon_where = epsilon->value.where;
+  }
 }
 
 void CheckBesideSelect(const TomlNode& sweep, ReadContext& context) {
@@ -104,6 +109,22 @@ void CheckBesideSelect(const TomlNode& sweep, ReadContext& context) {
                                    path + ".quota." + name +
                                        " could end a selection midway, and whether it does would "
                                        "tell how many candidates were drawn; leave it out");
+}
+
+void CheckOneEpsilon(const SweepDocument& document, DiagnosticCollector& diagnostics) {
+  const auto check = [&](const Assignments& assignments) {
+    for (const Assignment& given : assignments) {
+      if (given.key->name != "epsilon" || given.value == KeyValue(0.0)) continue;  // 0 asks for none
+      diagnostics.AddError(given.where, given.path,
+                           given.path + " is that of one candidate, which follows from sweep.select.epsilon = " +
+                               ExactNumber(*document.select->epsilon) +
+                               ", that of the selection: leave one of the two out");
+    }
+  };
+  check(document.trial);
+  for (const Axis& axis : document.axes)
+    for (const Assignments& row : axis.rows) check(row);
+  for (const WhenRule& rule : document.when) check(rule.set);
 }
 
 }  // namespace retort

@@ -10,6 +10,7 @@
 
 namespace retort {
 
+class DiagnosticCollector;
 struct ReadContext;
 struct SweepDocument;
 
@@ -28,7 +29,9 @@ struct SelectSpec {
   double mean = 0;           // of K
   std::optional<double> eta;
   double score_noise = 0;  // of kPrivateScore: standard deviation, in examples; 0 for a public score
-  Position where;
+  // Of the selection as a whole, from which the candidates' own follows; none where the trials say theirs.
+  std::optional<double> epsilon;
+  Position where, epsilon_where;
 };
 
 // Returns why a metric cannot be what settings are chosen by without paying for it, with what to write; empty for one
@@ -41,5 +44,8 @@ void ReadSelect(const TomlNode& select, ReadContext& context);
 // Reports what the rest of the sweep may not have beside a selection: seeds, and quotas that end it midway. `sweep`:
 // the [sweep] table.
 void CheckBesideSelect(const TomlNode& sweep, ReadContext& context);
+
+// Reports every epsilon that a trial is given beside that of its selection. REQUIRES: document.select, with an epsilon.
+void CheckOneEpsilon(const SweepDocument& document, DiagnosticCollector& diagnostics);
 
 }  // namespace retort

@@ -202,6 +202,8 @@ class Planner {
   void AddStudent(Layers layers, std::uint64_t seed);
   // Of every row of the axes and seed, at `point` of the search, which may be null.
   void AddStudents(const Assignments* point);
+  // Candidates whose epsilon follows from that of their selection.
+  void AddCandidates();
   // The points of the search, as far as they are known.
   void AddSuggested();
   void AddSuggestion(const SearchPoint& point);
@@ -231,6 +233,8 @@ class Planner {
   std::vector<std::vector<TrialId>> suggested_;  // trials of each suggestion
   std::vector<const SpecKey*> axis_keys_;
   bool tells_side_information_ = false;
+  std::optional<double> candidate_epsilon_;  // of trials that say none, in a selection that does
+  bool calibrates_ = true;
   std::vector<TrialSpec> trials_;  // in the order of planning, teachers among them until PutTeachersFirst
   std::unordered_set<TrialId> students_;
   using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
@@ -360,7 +364,7 @@ void Planner::CollectAxisKeys() {
 
 // Calibrates the trial, then computes its id.
 bool Planner::Finish(TrialSpec& spec, bool checkable, const Assignment* epsilon, Position fallback) {
-  if (checkable && hooks_.calibrate) {
+  if (checkable && calibrates_ && hooks_.calibrate) {
     const Status calibrated = hooks_.calibrate(spec);
     if (!calibrated.ok()) {
       diagnostics_.AddError(epsilon != nullptr ? epsilon->where : fallback,
@@ -427,6 +431,7 @@ const TrialSpec& Planner::FindSpender(const ResolvedTrial& student) const {
 
 void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   ResolvedTrial student = resolver_.ResolveStudent(layers, seed);
+  if (candidate_epsilon_ && student.teacher == nullptr) student.spec.privacy.epsilon = *candidate_epsilon_;
   ++attempted_;
   excluded_ += student.excluded ? 1 : 0;
   if (student.excluded || !student.checkable || !CheckStudent(student, layers, document_, diagnostics_)) return;
@@ -434,7 +439,9 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   if (student.teacher != nullptr) spec.parent = TeacherFor(student);
   if (document_.search) spec.score = document_.search->score;
   if (document_.search && !MayBeSearched(spec)) return;
-  if (!Finish(spec, true, FindStrongest(layers, "epsilon"), document_.trial_where)) return;
+  if (!Finish(spec, true, FindStrongest(layers, "epsilon"),
+              candidate_epsilon_ ? document_.select->epsilon_where : document_.trial_where))
+    return;
   if (!CheckSolved(student, layers, document_, diagnostics_)) return;
   spec.axes.reserve(axis_keys_.size());
   for (const SpecKey* key : axis_keys_) {
@@ -530,6 +537,26 @@ void Planner::AddStudents(const Assignments* point) {
   }
 }
 
+// Resolved twice: what is solved for depends on all of them.
+void Planner::AddCandidates() {
+  const SelectSpec& select = *document_.select;
+  CheckOneEpsilon(document_, diagnostics_);
+  candidate_epsilon_ = select.epsilon;
+  calibrates_ = false;
+  AddStudents(nullptr);
+  calibrates_ = true;
+  if (!hooks_.calibrate_candidates || trials_.empty() || !diagnostics_.clean()) return;
+  const Result<double> solved = hooks_.calibrate_candidates(select, trials_);
+  if (!solved.ok()) {
+    diagnostics_.AddError(select.epsilon_where, "sweep.select.epsilon",
+                          "sweep.select.epsilon: " + solved.status().message());
+    return;
+  }
+  candidate_epsilon_ = *solved;
+  ForgetTrials();
+  AddStudents(nullptr);
+}
+
 // What a search may not read, and what has no public examples to be measured on.
 bool Planner::MayBeSearched(const TrialSpec& spec) {
   std::string why;
@@ -606,7 +633,12 @@ void Planner::Run(SweepPlan& plan, bool part) {
   CollectAxisKeys();
   tells_side_information_ = ShowsSideInformation(document_.tables);
   trials_.reserve(total + std::min(total, MaxTeachers()));
-  document_.search ? AddSuggested() : AddStudents(nullptr);
+  if (document_.search)
+    AddSuggested();
+  else if (document_.select && document_.select->epsilon)
+    AddCandidates();
+  else
+    AddStudents(nullptr);
   if (read_well && excluded_ == attempted_) {
     diagnostics_.AddError(document_.sweep_where, "sweep.exclude", "every trial is excluded: nothing is left to run");
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,9 +55,13 @@ struct PlanOptions {
 // from its files; its error becomes a diagnostic at the data table. `calibrate` fills what an epsilon
 // asks for; its error becomes a diagnostic at the trial's epsilon key. `unpacked` gives the digest that a
 // data set which was inspected would have unpacked; its error becomes a diagnostic at the data table.
+// `calibrate_candidates` gives the epsilon of each candidate that select.epsilon leaves, of candidates that are not
+// calibrated; its error becomes a diagnostic there.
 struct PlanHooks {
   std::function<Status(DataSpec&)> inspect;
   std::function<Status(TrialSpec&)> calibrate;
+  std::function<Result<double>(const SelectSpec& select, std::span<const TrialSpec> candidates)> calibrate_candidates =
+      {};
   std::function<Result<std::string>(const DataSpec&)> unpacked = {};
   // SHA-256, 64 hex digits, of the bytes of a file that a teacher is loaded from; its error becomes a diagnostic at
   // the key. Absent: the digest stays empty.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "experiments/base/number_text.h"
 #include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/accountants/selection.h"
 #include "experiments/privacy/relation.h"
@@ -30,6 +31,22 @@ bool AnyFinite(const std::vector<privacy::Claim>& claims) {
   });
 }
 
+// The claim that select.epsilon is about, computed from what is drawn, not from what was solved for.
+Status CheckEpsilon(const SelectSpec& select, const TrialSpec& first, const std::vector<privacy::Claim>& claims) {
+  if (!select.epsilon || first.noise == NoiseMode::seeded) return {};
+  const privacy::Relation about = first.privacy.claim == ClaimTarget::label ? privacy::kLabel : privacy::kExampleAdded;
+  for (const privacy::Claim& claim : claims) {
+    if (claim.status != privacy::ClaimStatus::proven || claim.adjacency != about.adjacency ||
+        claim.neighbour != about.neighbour)
+      continue;
+    if (claim.epsilon <= *select.epsilon) return {};
+    return UsageError("the selection costs " + ExactNumber(claim.epsilon) + ", more than epsilon = " +
+                      ExactNumber(*select.epsilon) + " as asked: candidates of another cost than they were solved for");
+  }
+  return UsageError("the selection has no proven claim that epsilon = " + ExactNumber(*select.epsilon) +
+                    " could be about");
+}
+
 }  // namespace
 
 Result<PlannedSelection> PlanSelectionClaims(const SweepPlan& plan) {
@@ -49,6 +66,8 @@ Result<PlannedSelection> PlanSelectionClaims(const SweepPlan& plan) {
     return UsageError("no claim of the selection has a finite bound at delta = " + std::to_string(first.privacy.delta) +
                       ". " + why);
   }
+  RETORT_RETURN_IF_ERROR(CheckEpsilon(select, first, planned.claims));
+  if (select.epsilon) planned.each = first.privacy.epsilon;
   for (const privacy::Claim& claim : planned.claims) {
     const bool proven = claim.status == privacy::ClaimStatus::proven;
     planned.candidate.push_back(proven ? privacy::ComputeWorstCandidate(claim, event) : claim.epsilon);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,16 @@ struct RdpPoint {
 };
 
 struct PlannedSelection {
-  std::string draws;      // K's distribution, for people
-  std::size_t costs = 0;  // candidates of unlike cost
+  std::string draws;           // K's distribution, for people
+  std::size_t costs = 0;       // candidates of unlike cost
+  std::optional<double> each;  // what select.epsilon leaves each candidate, which is calibrated to it
   std::vector<privacy::Claim> claims;
   std::vector<double> candidate;              // epsilon of the worst candidate alone, by claim
   std::vector<std::vector<RdpPoint>> curves;  // by claim; empty where it has none
 };
 
 // REQUIRES: plan.select. Error: of MakeDrawLaw and PlanSelection; usage, where no claim of the selection is finite
-// though no noise is seeded.
+// though no noise is seeded, or the one that select.epsilon is about is above it.
 [[nodiscard]] Result<PlannedSelection> PlanSelectionClaims(const SweepPlan& plan);
 
 }  // namespace retort::orchestrator

@@ -281,11 +281,13 @@ class SelectionRun {
     return Adopt(recovered, inner.core.Get(drawn[best].id), drawn[best], outbox);
   }
 
-  // A trial that was charged for more than its candidate leaves the selection without a bound.
+  // A trial that was charged for more than its candidate leaves the selection without a bound, and so does one with a
+  // private score whose noise nobody was charged for.
   static privacy::PrivacyEvent CheckCharged(const Recovered& inner, const std::vector<TrialSpec>& drawn,
                                             privacy::PrivacyEvent event) {
     for (const TrialSpec& spec : drawn) {
-      const std::string why = privacy::FindUncovered(event, inner.core.charges.CollectEvents(spec.id));
+      const bool scored = spec.score_noise > 0 && inner.core.Get(spec.id).state == TrialState::succeeded;
+      const std::string why = privacy::FindUncovered(event, inner.core.charges.CollectEvents(spec.id), scored);
       if (!why.empty() && event.voids.empty()) event.voids.push_back(why);
     }
     return event;

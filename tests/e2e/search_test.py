@@ -8,12 +8,8 @@ With a scripted worker nothing is trained, and scores follow from ids.
 import json
 import os
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 import sweep_run  # noqa: E402
@@ -38,15 +34,9 @@ rows = ["suggestion", "lr"]
 ROUNDS_OF_TWO = "startup = 4\nbatch = 2"
 
 
-class SearchTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="retort-search-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.results = os.path.join(self.folder, "results", "tuned")
-        self.sweep = os.path.join(self.folder, "tuned.toml")
-        self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
-        if OPTIONS.worker:
-            self.environment["RETORT_WORKER"] = OPTIONS.worker
+class SearchTest(sweep_run.WrittenSweep):
+    OPTIONS = OPTIONS
+    NAME = "tuned"
 
     def write(self, method="tpe", trials=10, keys=ROUNDS_OF_TWO, lr='{ low = 1e-2, high = 10, scale = "log" }'):
         head = sweep_run.SMALL_DIGITS.format(source=os.path.abspath(OPTIONS.source))
@@ -54,24 +44,9 @@ class SearchTest(unittest.TestCase):
         with open(self.sweep, "w", encoding="utf-8") as file:
             file.write(head + SWEEP.format(method=method, trials=trials, keys=keys, lr=lr))
 
-    def retort(self, *words, code=0):
-        command = [OPTIONS.retort, *words, "--results", self.results]
-        run = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, check=False)
-        if code is not None:
-            self.assertEqual(run.returncode, code, f"{' '.join(command)}\n{run.stdout}\n{run.stderr}")
-        return run
-
-    def json(self, *words, **options):
-        return json.loads(self.retort(*words, "--json", **options).stdout)
-
     def suggested(self):
         """(name, id, row digest) of every trial, in the order of the suggestions."""
         return [(t["name"], t["trial"], t.get("row_digest")) for t in self.json("list")["trials"]]
-
-    def start(self):
-        return subprocess.Popen([OPTIONS.retort, "run", self.sweep, "--results", self.results, "--slots", "2"],
-                                cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
 
     def test_rounds_run_to_the_end_and_the_best_is_named(self):
         self.write()

@@ -5,6 +5,8 @@ destroyed, and kills change neither the draw nor what is released.
 usage: selection_test.py --retort PROGRAM --source DIR [--worker SCRIPTED_WORKER] [--score private]
 With a scripted worker nothing is trained, and scores follow from ids. --score private compares on private examples.
 """
+import collections
+import glob
 import json
 import os
 import random
@@ -12,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -24,6 +25,7 @@ ROUNDS = int(os.environ.get("RETORT_KILL_ROUNDS", "6" if OPTIONS.worker else "2"
 PRIVATE = OPTIONS.score == "private"
 SCORE = "validation.accuracy" if PRIVATE else "public.accuracy"
 EXAMPLES = 128  # of the validation or the public part
+VALIDATION_COUNT = 12  # MechanismKind
 
 SWEEP = """
 steps = {steps}
@@ -40,46 +42,48 @@ rows = ["method", "lr"]
 """
 
 
-class SelectionTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="retort-selection-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.results = os.path.join(self.folder, "results", "chosen")
-        self.sweep = os.path.join(self.folder, "chosen.toml")
-        self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
-        if OPTIONS.worker:
-            self.environment["RETORT_WORKER"] = OPTIONS.worker
+class SelectionTest(sweep_run.WrittenSweep):
+    OPTIONS = OPTIONS
+    NAME = "chosen"
 
-    def write(self, noise="seeded", lr="[0.5, 1, 2, 4]", distribution="geometric", mean=4, steps=12, score_noise=4):
+    def write(self, noise="seeded", lr="[0.5, 1, 2, 4]", distribution="geometric", mean=4, steps=12, score_noise=4,
+              private=PRIVATE, devices=1):
         head = sweep_run.SMALL_DIGITS.format(source=os.path.abspath(OPTIONS.source))
         text = head.replace('noise = "seeded"', f'noise = "{noise}"').replace("\nlr = 1\n", "\n")
+        if devices > 1:
+            text = text.replace("threads = 1\n", f"threads = 1\ndevices = {devices}\n")
         score = ""
-        if PRIVATE:
+        if private:
             text = text.replace("public = [512, 640]", "validation = [512, 640]")
-            score = f'score = "{SCORE}"\nscore_noise = {score_noise}\n'
+            score = f'score = "validation.accuracy"\nscore_noise = {score_noise}\n'
         with open(self.sweep, "w", encoding="utf-8") as file:
             file.write(text + SWEEP.format(lr=lr, distribution=distribution, mean=mean, steps=steps, score=score))
-
-    def retort(self, *words, code=0, results=None):
-        command = [OPTIONS.retort, *words, "--results", results or self.results]
-        run = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, check=False)
-        if code is not None:
-            self.assertEqual(run.returncode, code, f"{' '.join(command)}\n{run.stdout}\n{run.stderr}")
-        return run
-
-    def json(self, *words, **options):
-        return json.loads(self.retort(*words, "--json", **options).stdout)
-
-    def start(self):
-        return subprocess.Popen([OPTIONS.retort, "run", self.sweep, "--results", self.results, "--slots", "2"],
-                                cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True)
 
     def charges(self):
         """(trial, count that is charged) of the ledger, of released and standing trials alike."""
         text = self.retort("archive", "--out", "-").stdout
         entries = [json.loads(line)["reservation"] for line in text.splitlines() if line.startswith('{"reservation"')]
         return [(e["trial"], e.get("used", e["event"]["count"])) for e in entries]
+
+    def score_draws(self, results):
+        """{trial: draws of its private score} of a ledger."""
+        text = self.retort("archive", "--out", "-", results=results).stdout
+        events = [json.loads(line)["reservation"] for line in text.splitlines() if line.startswith('{"reservation"')]
+        draws = collections.Counter()
+        for entry in events:
+            if entry["event"]["kind"] == VALIDATION_COUNT:
+                draws[entry["trial"]] += entry.get("used", entry["event"]["count"])
+        return draws
+
+    def change(self, *changes):
+        """Replaces parts of the sweep file."""
+        with open(self.sweep, encoding="utf-8") as file:
+            text = file.read()
+        for old, new in changes:
+            self.assertIn(old, text)
+            text = text.replace(old, new, 1)
+        with open(self.sweep, "w", encoding="utf-8") as file:
+            file.write(text)
 
     def released(self):
         trials = self.json("list")["trials"]
@@ -120,20 +124,29 @@ class SelectionTest(unittest.TestCase):
 
     @unittest.skipUnless(PRIVATE and not OPTIONS.worker, "of a private score, by a worker that trains")
     def test_a_private_score_is_shown_with_its_noise_alone(self):
-        self.write(noise="secure", score_noise=100000, mean=2)
-        farthest = 0
-        for run in range(2):  # one score is within the examples by chance once in 1,000 runs, two once in 1,000,000
-            self.results = os.path.join(self.folder, "results", str(run), "chosen")
+        self.write(noise="secure", score_noise=500000, mean=2)
+        counts = []
+        for number in range(2):  # one draw in 9,700 is what a count could be; no two are
+            self.results = os.path.join(self.folder, "results", f"noisy-{number}")
             self.retort("run", self.sweep)
             trial = self.released()
-            noisy = trial["metrics"][SCORE] * EXAMPLES
-            self.assertAlmostEqual(noisy, round(noisy), places=6)
-            farthest = max(farthest, abs(noisy))
-        self.assertGreater(farthest, EXAMPLES, "noise of 100,000 examples was not drawn")
+            counts.append(trial["metrics"][SCORE] * EXAMPLES)
+            self.assertAlmostEqual(counts[-1], round(counts[-1]), places=6)
+        self.assertFalse(all(0 <= count <= EXAMPLES for count in counts), f"{counts}: without noise of 500,000 examples")
         shown = [name for name in trial["metrics"] if "validation" in name or "public" in name]
         self.assertEqual(shown, [SCORE])
         said = self.retort("show", trial["trial"]).stdout
-        self.assertIn("standard deviation 100000 on that number", " ".join(said.split()))
+        self.assertIn("standard deviation 500000 on that number", " ".join(said.split()))
+
+    @unittest.skipUnless(OPTIONS.worker, "needs a worker that tells a score without its noise")
+    def test_a_score_that_nobody_paid_for_leaves_no_claim(self):
+        self.write(noise="secure", private=True)
+        planned = self.json("plan", self.sweep)["selection"]["claims"]
+        self.assertEqual([c["status"] for c in planned], ["proven"] * len(planned))
+        self.retort("run", self.sweep)
+        claims = self.json("show", self.released()["trial"])["claims"]
+        self.assertIn("candidate-outside-plan", {c["reason"] for c in claims})
+        self.assertNotIn("proven", {c["status"] for c in claims})
 
     @unittest.skipUnless(PRIVATE and not OPTIONS.worker, "of a private score, by a worker that trains")
     def test_a_loud_score_costs_more(self):
@@ -157,6 +170,57 @@ class SelectionTest(unittest.TestCase):
         self.assertNotEqual(run.returncode, 0)
         self.assertIn("another selection", run.stderr)
 
+    def test_the_selection_meets_the_epsilon_asked_for(self):
+        self.write(noise="secure")
+        self.change(("noise_multiplier = 1\n", 'claim = "example"\ncalibrate = "noise"\n'), ("mean = 4\n", "mean = 4\nepsilon = 3\n"))
+        planned = self.json("plan", self.sweep)["selection"]
+        claimed = [c["epsilon"] for c in planned["claims"] if c["neighbour"] == "add-remove"]
+        self.assertEqual(planned["epsilon"], 3)
+        self.assertLess(planned["candidate_epsilon"], 3)
+        self.assertTrue(2.997 <= claimed[0] <= 3, claimed)
+        said = " ".join(self.retort("plan", self.sweep).stdout.split())
+        self.assertIn("selection over 4 candidates in expectation costs", said)
+        self.assertIn("of ε = 3.000; each candidate runs at ε₀ = " + f"{planned['candidate_epsilon']:.3f}", said)
+        self.retort("run", self.sweep)
+        trial = self.json("show", self.released()["trial"])
+        self.assertEqual([c["epsilon"] for c in trial["claims"] if c["neighbour"] == "add-remove"], claimed)
+        self.assertEqual(trial["spec"]["epsilon"], planned["candidate_epsilon"])
+        self.change(("[sweep]", "epsilon = 2\n[sweep]"))
+        refused = self.retort("plan", self.sweep, code=None)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("trial.epsilon is that of one candidate", refused.stderr)
+
+    @unittest.skipUnless(PRIVATE and not OPTIONS.worker, "of a private score, by workers that train")
+    def test_a_gang_draws_one_score_and_is_charged_once(self):
+        self.write(noise="secure", score_noise=0.4, mean=2, devices=2)
+        planned = self.json("plan", self.sweep)["selection"]["claims"]
+        self.retort("run", self.sweep, "--slots", "2")
+        self.assert_nothing_left()
+        claims = {(c["adjacency"], c["neighbour"]): c for c in self.json("show", self.released()["trial"])["claims"]}
+        for claim in planned:  # of which a second draw by any candidate would leave nothing
+            self.assertEqual(claims[claim["adjacency"], claim["neighbour"]]["epsilon"], claim["epsilon"])
+        self.assertEqual([c for _, c in self.charges() if c > 0], [1])
+
+    @unittest.skipUnless(PRIVATE and not OPTIONS.worker, "of a private score, by workers that train")
+    def test_a_gang_that_is_killed_draws_no_other_score(self):
+        self.write(mean=3, steps=40, devices=2)
+        process = self.start()
+        hidden = os.path.join(self.results, "hidden", "run")
+        scored = os.path.join(hidden, "trials", "*", "attempt-1", "attempt.h5")
+        sweep_run.wait_for(lambda: glob.glob(scored) or process.poll() is not None, "a candidate that has its score")
+        process.kill()
+        process.communicate()
+        seen = os.path.join(self.folder, "seen")
+        shutil.copytree(hidden, seen)
+        os.remove(os.path.join(seen, "hidden-trials"))
+        draws = self.score_draws(seen)
+        self.assertGreater(len(draws), 0)
+        self.assertEqual(set(draws.values()), {1}, "each gang draws once")
+        self.retort("run", self.sweep, "--slots", "2")
+        self.assert_nothing_left()
+        self.assertEqual([c for _, c in self.charges() if c > 0], [1])
+        self.assertIn(SCORE, self.released()["metrics"])
+
     def test_running_again_changes_nothing(self):
         self.write()
         self.retort("run", self.sweep)
@@ -166,7 +230,7 @@ class SelectionTest(unittest.TestCase):
 
     def test_hidden_trials_are_refused_with_the_reason(self):
         self.write(mean=30, steps=60)
-        process = self.start()
+        process = self.start(stderr=subprocess.PIPE)
         hidden = os.path.join(self.results, "hidden", "run")
         deadline = time.monotonic() + sweep_run.PATIENCE
         while not os.path.exists(os.path.join(hidden, "trials")) and time.monotonic() < deadline:
@@ -322,11 +386,7 @@ class SelectionTest(unittest.TestCase):
                               (("[sweep.select]", "seeds = [1]\n[sweep.select]"), "seed"),
                               (('distribution = "geometric"', 'distribution = "constant"'), "constant")):
             self.write(noise="secure")
-            with open(self.sweep, encoding="utf-8") as file:
-                text = file.read()
-            self.assertIn(change[0], text)
-            with open(self.sweep, "w", encoding="utf-8") as file:
-                file.write(text.replace(change[0], change[1], 1))
+            self.change(change)
             run = self.retort("plan", self.sweep, code=None)
             self.assertNotEqual(run.returncode, 0, change)
             self.assertIn(words, run.stderr, change)

@@ -101,7 +101,7 @@ FOREIGN = [
     (r"^utf8proc\.h$", r"^experiments/base/printable\.cc$"),
     (r"^cairo", r"^orchestrator/plot/canvas\.cc$"),
     (r"^sodium(\.h|/)", r"^worker/noise/|^worker/environment\.cc$|^monitoring/credentials\.cc$|^storage/datasets/example_digests\.cc$"
-                         r"|^experiments/base/digests\.cc$"),
+                         r"|^experiments/base/digests\.cc$|^experiments/privacy/accountants/selection_draws\.cc$"),
 ]
 
 # A teacher's answer is readable in this room alone, and there by the mechanisms alone: who may be a friend of what holds
@@ -530,7 +530,7 @@ def check_environment(root):
 
 
 MUTANT_LIST = "tests/MUTANTS.md"
-MUTANTS = 73
+MUTANTS = 76
 MUTANT_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `(\w+)\.(\w+)` \| `([^`]+)` \|$")
 
 

@@ -1,12 +1,20 @@
 // The score that a private selection reads on private examples: drawn once, however often its worker dies.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "experiments/sweep/select_spec.h"
+#include "storage/results/checkpoint_store.h"
 #include "tests/unit/worker/tiny_trials.h"
+#include "worker/gang/gang_store.h"
+#include "worker/gang/gloo_collective.h"
+#include "worker/tensors/tensor_codec.h"
 
 namespace retort::worker {
 namespace {
@@ -41,7 +49,7 @@ class PrivateScore : public ::testing::Test {
     spec_.data = data;
     spec_.noise = NoiseMode::secure;
     spec_.score = kPrivateScore;
-    spec_.score_noise = 1e5;
+    spec_.score_noise = 1e6;
     spec_.draw = "0123456789abcdef 0123456789abcdef";
   }
   static std::int64_t CountScores(const FakeTrialHost& host) {
@@ -52,12 +60,48 @@ class PrivateScore : public ::testing::Test {
   cluster::Ended Run(std::uint32_t attempt, TrialHost& host) {
     return RunTrial(tiny_.Order(spec_, "scored", attempt), host, storage::PosixEnv());
   }
+  // The same by two members over Gloo. How the first one ended.
+  cluster::Ended RunGang(std::uint32_t attempt, TrialHost& first, TrialHost& second) {
+    spec_.devices = 2;
+    const auto store = OpenGangStore("127.0.0.1").value();
+    std::array<cluster::Ended, 2> ended;
+    std::vector<std::thread> members;
+    for (int rank = 0; rank < 2; ++rank) {
+      members.emplace_back([&, rank, mine = tiny_.Order(spec_, "scored", attempt)]() mutable {
+        mine.start.gang_size = 2;
+        mine.start.gang_rank = rank;
+        const GangJoiner join = [&](const cluster::Start&, Generation, TrialHost&) {
+          return JoinGlooGang({{rank}, 2, {attempt}, store->address(), "127.0.0.1", std::chrono::seconds(20)});
+        };
+        ended[static_cast<std::size_t>(rank)] = RunTrial(mine, rank == 0 ? first : second, storage::PosixEnv(), join);
+      });
+    }
+    for (std::thread& member : members) member.join();
+    if (ended[0].succeeded) {
+      EXPECT_TRUE(ended[1].succeeded) << ended[1].detail;
+      EXPECT_TRUE(ended[1].metrics.empty()) << "gang rank 0 alone has a score";
+    }
+    return ended[0];
+  }
   // What was right, with its noise.
   static double FindScore(const cluster::Ended& ended) {
     for (const auto& [name, value] : ended.metrics)
       if (name == kPrivateScore) return value * 40;
     ADD_FAILURE() << "there is no score";
     return 0;
+  }
+
+  static bool CouldBeACount(double score) { return score >= 0 && score <= 40; }
+  // What the transcript of an attempt holds of the place after the last step.
+  std::optional<std::int64_t> FindDrawn(std::uint32_t attempt) const {
+    std::filesystem::copy(tiny_ / "trials/scored", tiny_ / "copy", std::filesystem::copy_options::recursive);
+    auto store = storage::CheckpointStore::Open(storage::PosixEnv(), tiny_ / "copy", attempt + 1).value();
+    const std::vector<storage::TranscriptRecord> records = store->Transcript().value();
+    std::optional<std::int64_t> drawn;
+    for (const storage::TranscriptRecord& record : records)
+      if (record.step == spec_.steps && record.released.size() == 1 && record.released[0].name == "released")
+        drawn = FromBlob(record.released[0]).value().item<std::int64_t>();
+    return drawn;
   }
 
   const TinyTrials tiny_;
@@ -71,7 +115,11 @@ TEST_F(PrivateScore, IsChargedOnceAndHasItsNoise) {
   EXPECT_EQ(CountScores(host), 1);
   const double score = FindScore(ended);
   EXPECT_NEAR(score, std::round(score), 1e-6);
-  EXPECT_GT(std::abs(score), 40) << "noise of 100,000 examples was not drawn";
+  FakeTrialHost other;
+  const cluster::Ended again = RunTrial(tiny_.Order(spec_, "again", 1), other, storage::PosixEnv());
+  ASSERT_TRUE(again.succeeded) << again.detail;
+  // One draw in 60,000 is what a count could be; no two are.
+  EXPECT_FALSE(CouldBeACount(score) && CouldBeACount(FindScore(again))) << "noise of a million examples was not drawn";
   for (const auto& [id, grant] : host.grants) {
     if (!IsScore(grant.event)) continue;
     EXPECT_EQ(grant.used, 1);
@@ -86,6 +134,8 @@ TEST_F(PrivateScore, ThatWasDrawnIsNotDrawnAgain) {
   DyingHost dying;
   EXPECT_FALSE(Run(1, dying).succeeded);
   ASSERT_EQ(CountScores(dying.host), 1);
+  const std::optional<std::int64_t> drawn = FindDrawn(1);
+  ASSERT_TRUE(drawn);
   FakeTrialHost next;
   next.stop_at = 1;
   const cluster::Ended stopped = Run(2, next);
@@ -94,7 +144,7 @@ TEST_F(PrivateScore, ThatWasDrawnIsNotDrawnAgain) {
   const cluster::Ended ended = Run(3, last);
   ASSERT_TRUE(ended.succeeded) << ended.detail;
   EXPECT_EQ(CountScores(last), 0) << "it was in the transcript";
-  EXPECT_GT(std::abs(FindScore(ended)), 40);
+  EXPECT_NEAR(FindScore(ended), static_cast<double>(*drawn), 1e-6);
 }
 
 TEST_F(PrivateScore, ThatIsLostIsChargedAgain) {
@@ -115,6 +165,40 @@ TEST_F(PrivateScore, ThatIsRefusedIsNotDrawn) {
   const cluster::Ended ended = Run(2, poor);
   EXPECT_EQ(ended.failure, FailureKind::budget_refused) << ended.detail;
   EXPECT_TRUE(ended.metrics.empty());
+}
+
+TEST_F(PrivateScore, OfAGangIsDrawnOnceAndNotByEachMember) {
+  FakeTrialHost first, second;
+  const cluster::Ended ended = RunGang(1, first, second);
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  EXPECT_EQ(CountScores(first), 1);
+  EXPECT_TRUE(second.grants.empty());
+  const double score = FindScore(ended);
+  EXPECT_NEAR(score, std::round(score), 1e-6);
+}
+
+TEST_F(PrivateScore, OfAGangThatDiesIsNotDrawnAgain) {
+  FakeTrialHost other;
+  DyingHost dying;
+  EXPECT_FALSE(RunGang(1, dying, other).succeeded);
+  ASSERT_EQ(CountScores(dying.host), 1);
+  const std::optional<std::int64_t> drawn = FindDrawn(1);
+  ASSERT_TRUE(drawn);
+  FakeTrialHost first, second;
+  const cluster::Ended ended = RunGang(2, first, second);
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  EXPECT_EQ(CountScores(first), 0) << "it was in the transcript";
+  EXPECT_TRUE(other.grants.empty() && second.grants.empty());
+  EXPECT_NEAR(FindScore(ended), static_cast<double>(*drawn), 1e-6);
+}
+
+TEST_F(PrivateScore, OfAGangThatLosesAMemberIsDrawnOnce) {
+  FakeTrialHost lead, lost, first, second;
+  lost.vanish_at = 2;  // after the last step, while the other one draws
+  EXPECT_FALSE(RunGang(1, lead, lost).succeeded);
+  ASSERT_TRUE(RunGang(2, first, second).succeeded);
+  EXPECT_EQ(CountScores(lead) + CountScores(first), 1);
+  EXPECT_TRUE(lost.grants.empty() && second.grants.empty());
 }
 
 }  // namespace

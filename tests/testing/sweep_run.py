@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -190,3 +191,33 @@ class SweepRun:
 
     def rows(self):
         return {t["trial"]: (t["state"], t["row_digest"]) for t in self.trials()}
+
+
+class WrittenSweep(unittest.TestCase):
+    """Tests of one sweep file, NAME.toml in a folder of its own, with OPTIONS.retort and what OPTIONS.worker may name."""
+    OPTIONS = None
+    NAME = ""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="retort-" + self.NAME + "-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.results = os.path.join(self.folder, "results", self.NAME)
+        self.sweep = os.path.join(self.folder, self.NAME + ".toml")
+        self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
+        if self.OPTIONS.worker:
+            self.environment["RETORT_WORKER"] = self.OPTIONS.worker
+
+    def retort(self, *words, code=0, results=None):
+        command = [self.OPTIONS.retort, *words, "--results", results or self.results]
+        run = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, check=False)
+        if code is not None:
+            self.assertEqual(run.returncode, code, f"{' '.join(command)}\n{run.stdout}\n{run.stderr}")
+        return run
+
+    def json(self, *words, **options):
+        return json.loads(self.retort(*words, "--json", **options).stdout)
+
+    def start(self, stderr=subprocess.DEVNULL):
+        return subprocess.Popen([self.OPTIONS.retort, "run", self.sweep, "--results", self.results, "--slots", "2"],
+                                cwd=self.folder, env=self.environment, stdout=subprocess.DEVNULL, stderr=stderr,
+                                text=True)

@@ -1,11 +1,10 @@
 #include "experiments/privacy/accountants/selection_draws.h"
 
-#include <sys/random.h>
+#include <sodium.h>
 
 #include <boost/multiprecision/cpp_bin_float.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -206,12 +205,9 @@ std::int64_t DrawBelow(std::int64_t bound, const BitSource& bits) {
 }
 
 std::uint64_t DrawSystemBits() {
+  RETORT_CHECK(sodium_init() >= 0);
   std::uint64_t bits = 0;
-  ssize_t got = 0;
-  do {
-    got = ::getrandom(&bits, sizeof bits, 0);
-  } while (got < 0 && errno == EINTR);
-  RETORT_CHECK(got == sizeof bits);
+  randombytes_buf(&bits, sizeof bits);
   return bits;
 }
 

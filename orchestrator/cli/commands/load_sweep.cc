@@ -19,6 +19,8 @@
 #include "experiments/methods/teacher_outputs.h"
 #include "experiments/methods/trial_spec.h"
 #include "experiments/privacy/calibration.h"
+#include "experiments/privacy/selection_calibration.h"
+#include "experiments/privacy/selection_plan.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/shipped_sweeps.h"
 #include "orchestrator/process/environment.h"
@@ -439,6 +441,12 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
     hooks.lookup = [&](const std::string& name) { return LookUp(name, request.path, loaded.absent); };
   privacy::Calibrator calibrator;
   hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
+  hooks.calibrate_candidates = [&calibrator](const SelectSpec& select,
+                                             std::span<const TrialSpec> candidates) -> Result<double> {
+    RETORT_ASSIGN_OR_RETURN(const privacy::DrawLaw law,
+                            privacy::MakeDrawLaw(select.distribution, select.mean, select.eta));
+    return privacy::SolveCandidateEpsilon({law, *select.epsilon, select.score_noise}, candidates, calibrator);
+  };
   PlanOptions options;
   options.overrides = request.overrides;
   options.profile = request.profile;

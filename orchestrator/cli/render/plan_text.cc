@@ -260,6 +260,19 @@ std::string ScoreText(const PlanReport& report, std::size_t width) {
          "\n";
 }
 
+// What is left of select.epsilon for each candidate; empty where the trials say their own.
+std::string CalibratedText(const PlanReport& report, std::size_t width) {
+  const SelectSpec& select = *report.plan->select;
+  if (!report.selection->each) return "";
+  return "  " +
+         Wrap(fmt::format("Calibrated: selection over {} candidates in expectation costs {} of ε = {}; each candidate "
+                          "runs at ε₀ = {}.",
+                          SixDigitNumber(select.mean), EpsilonText(*select.epsilon - *report.selection->each),
+                          EpsilonText(*select.epsilon), EpsilonText(*report.selection->each)),
+              width - 2, 4) +
+         "\n";
+}
+
 // What choosing costs: the claim of the best of K beside that of one candidate.
 std::string SelectionText(const PlanReport& report, std::size_t width) {
   if (!report.selection) return "";
@@ -293,7 +306,7 @@ std::string SelectionText(const PlanReport& report, std::size_t width) {
                 width - 2, 4) +
            "\n";
   }
-  return out + ScoreText(report, width) + "  " +
+  return out + CalibratedText(report, width) + ScoreText(report, width) + "  " +
          Wrap(
              "A run that is interrupted and goes on adds a block of reserve_block releases to every candidate. How "
              "many "
@@ -397,6 +410,10 @@ ordered_json SelectionJson(const PlanReport& report) {
                        {"candidates", report.trials.size()},  {"costs", planned.costs},
                        {"claims", std::move(claims)}};
   if (report.plan->select->score_noise > 0) json["score_noise"] = report.plan->select->score_noise;
+  if (planned.each) {
+    json["epsilon"] = *report.plan->select->epsilon;
+    json["candidate_epsilon"] = *planned.each;
+  }
   return json;
 }
 

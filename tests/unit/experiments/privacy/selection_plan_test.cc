@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/methods/methods.h"
 #include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/accountants/selection.h"
 #include "experiments/privacy/planned_events.h"
@@ -143,7 +144,16 @@ TEST(SelectionPlan, CandidatesWithoutAProvenClaimAreRefused) {
   const auto refused = [](const TrialSpec& spec) { return PlanSelection(Geometric(3), std::vector{spec}, 0).status(); };
   TrialSpec student = GradientStudent(Reading::working);
   student.parent = TrialId(7);
-  EXPECT_NE(refused(student).message().find("asks a teacher"), std::string::npos);
+  EXPECT_NE(refused(student).message().find("asks a teacher, which would be trained apart"), std::string::npos);
+  const std::vector<TrialSpec> both = {DpSgd(Role::teacher), student};
+  EXPECT_NE(PlanSelection(Geometric(3), both, 0).status().message().find("the candidate " + NameCandidate(student)),
+            std::string::npos)
+      << "the student says why, not its teacher";
+  TrialSpec taught = GradientStudent(Reading::sound);  // of a DP-SGD teacher
+  taught.parent = TrialId(7);
+  ASSERT_TRUE(IsPostProcessing(FindKind(taught)));
+  EXPECT_NE(refused(taught).message().find("cost nothing beyond it: compare them with [sweep.search]"),
+            std::string::npos);
   EXPECT_NE(refused(GradientStudent(Reading::working)).message().find("no proven claim"), std::string::npos);
   TrialSpec tested = Candidate(2);
   tested.stop.metric = StopMetric::accuracy;
@@ -385,6 +395,17 @@ TEST(SelectionPlanMutants, AScoreThatIsNotPlannedForIsCaught) {
   std::vector<PrivacyEvent> seeded = DrawnScore(2, 4);
   seeded.back().source = NoiseSource::seeded;
   EXPECT_EQ(FindUncovered(event, seeded), reason::kCandidateOutsidePlan);
+}
+
+TEST(SelectionPlanMutants, AScoreThatNobodyPaidForIsCaught) {
+  const PrivacyEvent event = PlannedScore(2, 4);
+  std::vector<PrivacyEvent> charged = DrawnScore(2, 4);
+  EXPECT_EQ(FindUncovered(event, charged, true), "");
+  charged.back().count = 0;
+  EXPECT_EQ(FindUncovered(event, charged, true), reason::kCandidateOutsidePlan) << "given back";
+  charged.pop_back();
+  EXPECT_EQ(FindUncovered(event, charged, true), reason::kCandidateOutsidePlan);
+  EXPECT_EQ(FindUncovered(event, charged), "") << "it failed before it had a score";
 }
 
 TEST(SelectionPlanMutants, ACountOfHalfTheSensitivityIsCaught) {

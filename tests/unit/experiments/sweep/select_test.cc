@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 #include "tests/unit/experiments/sweep/sweep_fixture.h"
@@ -149,6 +150,88 @@ TEST(SweepSelect, MeanAndDistributionHaveLimits) {
   EXPECT_NE(FirstError("[sweep.select]\nmean = 3\n").find("missing"), std::string::npos);
   EXPECT_NE(FirstError("[sweep.select]\ndistribution = \"poisson\"\nmean = 3\ndraws = 3\n").find("draws"),
             std::string::npos);
+}
+
+const std::string kCalibrating =
+    "[trial]\n"
+    "method = \"dpsgd\"\n"
+    "steps = 10\n"
+    "claim = \"example\"\n"
+    "calibrate = \"noise\"\n"
+    "[sweep]\n"
+    "name = \"chosen\"\n"
+    "grid.lr = [0.5, 1, 2]\n";
+const std::string kAsking = "[sweep.select]\ndistribution = \"geometric\"\nmean = 8\nepsilon = 3\n";
+
+// Each candidate is left half of what the selection may cost.
+PlanHooks HalvingHooks() {
+  PlanHooks hooks = FakeHooks();
+  hooks.calibrate = [](TrialSpec& spec) {
+    spec.release.noise_multiplier = 10 / spec.privacy.epsilon;
+    return Status();
+  };
+  hooks.calibrate_candidates = [](const SelectSpec& select, std::span<const TrialSpec> candidates) {
+    EXPECT_EQ(candidates.size(), 3U);
+    for (const TrialSpec& spec : candidates) EXPECT_EQ(spec.release.noise_multiplier, 0) << "calibrated too early";
+    return Result<double>(*select.epsilon / 2);
+  };
+  return hooks;
+}
+
+TEST(SweepSelect, EpsilonOfTheSelectionIsSharedOut) {
+  const SweepPlan plan = GoodPlan(kHead + kCalibrating + kAsking, {}, HalvingHooks());
+  EXPECT_EQ(plan.select->epsilon, 3);
+  ASSERT_EQ(plan.trials.size(), 3U);
+  std::string own = kCalibrating;
+  own.insert(own.find("[sweep]"), "epsilon = 1.5\n");
+  const SweepPlan same = GoodPlan(kHead + own, {}, HalvingHooks());
+  for (std::size_t i = 0; i < plan.trials.size(); ++i) {
+    EXPECT_EQ(plan.trials[i].privacy.epsilon, 1.5);
+    EXPECT_EQ(plan.trials[i].id, same.trials[i].id);
+    EXPECT_EQ(plan.trials[i].name, same.trials[i].name);
+  }
+}
+
+TEST(SweepSelect, EpsilonOfATrialBesideThatOfTheSelectionIsRefused) {
+  const auto error = [](const std::string& text) {
+    const PlanOutcome outcome = PlanText(kHead + text, {}, HalvingHooks());
+    EXPECT_EQ(outcome.errors.size(), 1U);
+    return outcome.errors.empty() ? "" : Render(outcome.errors.front());
+  };
+  std::string own = kCalibrating + kAsking;
+  own.insert(own.find("[sweep]"), "epsilon = 1.5\n");
+  const std::string of_trial = error(own);
+  EXPECT_NE(of_trial.find("trial.epsilon is that of one candidate"), std::string::npos) << of_trial;
+  EXPECT_NE(of_trial.find(":11:"), std::string::npos) << of_trial;
+  own.replace(own.find("epsilon = 1.5"), 13, "epsilon = 0.0");  // asks for none
+  EXPECT_EQ(GoodPlan(kHead + own, {}, HalvingHooks()).trials.front().privacy.epsilon, 1.5);
+  std::string axis = kCalibrating + kAsking;
+  axis.replace(axis.find("lr = [0.5, 1, 2]"), 16, "epsilon = [1.5] ");
+  const std::string of_axis = error(axis);
+  EXPECT_NE(of_axis.find("sweep.grid.epsilon is that of one candidate"), std::string::npos) << of_axis;
+  EXPECT_NE(of_axis.find("sweep.select.epsilon = 3"), std::string::npos) << of_axis;
+}
+
+TEST(SweepSelect, EpsilonThatLeavesNothingIsAnErrorAtItsKey) {
+  PlanHooks hooks = HalvingHooks();
+  hooks.calibrate_candidates = [](const SelectSpec&, std::span<const TrialSpec>) {
+    return Result<double>(UsageError("nothing is left"));
+  };
+  const PlanOutcome outcome = PlanText(kHead + kCalibrating + kAsking, {}, hooks);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  const std::string error = Render(outcome.errors.front());
+  EXPECT_NE(error.find("sweep.select.epsilon: nothing is left"), std::string::npos) << error;
+  EXPECT_NE(error.find(":17:"), std::string::npos) << error;
+}
+
+TEST(SweepSelect, EpsilonOfTheSelectionNeedsAClaim) {
+  std::string bare = kCalibrating + kAsking;
+  bare.erase(bare.find("claim"), std::string("claim = \"example\"\n").size());
+  const PlanOutcome outcome = PlanText(kHead + bare, {}, HalvingHooks());
+  ASSERT_FALSE(outcome.errors.empty());
+  EXPECT_NE(Render(outcome.errors.front()).find("set claim"), std::string::npos) << Render(outcome.errors.front());
+  const std::string zero = kAsking.substr(0, kAsking.rfind("epsilon")) + "epsilon = 0\n";
+  EXPECT_NE(FirstError(zero).find("out of range"), std::string::npos) << FirstError(zero);
 }
 
 }  // namespace

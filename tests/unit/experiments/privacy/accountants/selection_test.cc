@@ -285,6 +285,36 @@ TEST(SelectionMutants, EtaWithTheOtherSignIsCaught) {
   EXPECT_THAT(CheckClaim(wrong, kSelectionDelta, leaked(wrong)), HasSubstr("leaks"));
 }
 
+// E[q^D] for the number D of different candidates among K draws from `count`: all that were drawn lie among those that
+// come out badly, each of which does with probability q.
+long double AllDrawnAreBad(const Generating& generating, int count, long double q) {
+  long double sum = 0, ways = 1;
+  for (int bad = 0; bad <= count; ++bad) {
+    const auto of = static_cast<long double>(bad), rest = static_cast<long double>(count - bad);
+    sum += ways * std::pow(q, of) * std::pow(1 - q, rest) * generating(of / count);
+    ways = ways * rest / (of + 1);
+  }
+  return sum;
+}
+
+// Teachers of (epsilon, 0)-DP as candidates, good or bad; the best one that is drawn is shown.
+TEST(SelectionMutants, TeachersThatAreTrainedOnceAreCaught) {
+  const DrawLaw law = MakeNegativeBinomialDraws(1, 1e-5).value();
+  const Generating generating = MakeGenerating(law);
+  const double one = 0.5;
+  const long double likely = 1 / (1 + std::exp(-one)), unlikely = 1 - likely;
+  SelectionBase base;
+  base.epsilon = one;
+  const double claim = LeastClaim(law, {base}, 1e-9);
+  EXPECT_LE(claim, 3 * one + 0.01);
+  EXPECT_LE(std::log(generating(likely) / generating(unlikely)), claim) << "trained anew in every draw";
+  const int count = 10;
+  const long double shown = AllDrawnAreBad(generating, count, likely);
+  const long double hardly = AllDrawnAreBad(generating, count, unlikely);
+  EXPECT_GT(shown - std::exp(static_cast<long double>(claim)) * hardly, 1e-9L) << "trained once, and drawn again";
+  EXPECT_GT(std::log(shown / hardly), 0.9 * count * one);
+}
+
 // One candidate of two leaks more, and scores best when it is drawn.
 TEST(SelectionMutants, ClaimOfTheBestCandidateIsCaught) {
   const DrawLaw law = MakeNegativeBinomialDraws(1, 0.1).value();
