@@ -31,14 +31,18 @@ bool AnyFinite(const std::vector<privacy::Claim>& claims) {
   });
 }
 
+// Whether select.epsilon is about this claim.
+bool IsAsked(const privacy::Claim& claim, const TrialSpec& first) {
+  const privacy::Relation about = first.privacy.claim == ClaimTarget::label ? privacy::kLabel : privacy::kExampleAdded;
+  return claim.status == privacy::ClaimStatus::proven && claim.adjacency == about.adjacency &&
+         claim.neighbour == about.neighbour;
+}
+
 // The claim that select.epsilon is about, computed from what is drawn, not from what was solved for.
 Status CheckEpsilon(const SelectSpec& select, const TrialSpec& first, const std::vector<privacy::Claim>& claims) {
   if (!select.epsilon || first.noise == NoiseMode::seeded) return {};
-  const privacy::Relation about = first.privacy.claim == ClaimTarget::label ? privacy::kLabel : privacy::kExampleAdded;
   for (const privacy::Claim& claim : claims) {
-    if (claim.status != privacy::ClaimStatus::proven || claim.adjacency != about.adjacency ||
-        claim.neighbour != about.neighbour)
-      continue;
+    if (!IsAsked(claim, first)) continue;
     if (claim.epsilon <= *select.epsilon) return {};
     return UsageError("the selection costs " + ExactNumber(claim.epsilon) + ", more than epsilon = " +
                       ExactNumber(*select.epsilon) + " as asked: candidates of another cost than they were solved for");
@@ -70,7 +74,11 @@ Result<PlannedSelection> PlanSelectionClaims(const SweepPlan& plan) {
   if (select.epsilon) planned.each = first.privacy.epsilon;
   for (const privacy::Claim& claim : planned.claims) {
     const bool proven = claim.status == privacy::ClaimStatus::proven;
-    planned.candidate.push_back(proven ? privacy::ComputeWorstCandidate(claim, event) : claim.epsilon);
+    double alone = proven ? privacy::ComputeWorstCandidate(claim, event) : claim.epsilon;
+    // As it is calibrated. A private score may cost more, and is no part of that.
+    const bool calibrated = planned.each && select.score_noise == 0 && IsAsked(claim, first);
+    if (calibrated) alone = std::min(alone, *planned.each);
+    planned.candidate.push_back(alone);
     planned.curves.push_back(proven ? FindCurve(claim, event) : std::vector<RdpPoint>());
   }
   return planned;

@@ -178,6 +178,9 @@ class SelectionTest(sweep_run.WrittenSweep):
         self.assertEqual(planned["epsilon"], 3)
         self.assertLess(planned["candidate_epsilon"], 3)
         self.assertTrue(2.997 <= claimed[0] <= 3, claimed)
+        alone = [float(c["candidate_epsilon"]) for c in planned["claims"] if c["neighbour"] == "add-remove"]
+        if not PRIVATE:  # whose score may cost more than its training
+            self.assertLessEqual(alone[0], planned["candidate_epsilon"])
         said = " ".join(self.retort("plan", self.sweep).stdout.split())
         self.assertIn("selection over 4 candidates in expectation costs", said)
         self.assertIn("of ε = 3.000; each candidate runs at ε₀ = " + f"{planned['candidate_epsilon']:.3f}", said)
