@@ -257,7 +257,6 @@ bool IsOfBranch(const TrialSpec& spec, const std::optional<Branch>& branch) {
 }
 
 // How a trial differs from one row of the table; nothing where it does not, and where the row's key has no place in it.
-
 std::optional<Difference> CompareTrial(const TextSetting& setting, const TrialSpec& spec) {
   const SpecKey* key = FindApplying(spec, setting.key);
   if (key == nullptr || (Fits(spec, *key, setting.value) && !DecidedByEpsilon(spec, setting.key))) return std::nullopt;

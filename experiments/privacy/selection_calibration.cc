@@ -23,9 +23,9 @@ namespace retort::privacy {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kThousand = 1000;                        // claims are in thousandths, and so is what is solved for
-constexpr std::size_t kMostDeciding = 3;                  // candidates that are solved for before all are
-constexpr std::int64_t kMostThousandths = 1'000'000'000;  // of the largest epsilon that a trial may be given
+constexpr double kThousand = 1000;                       // claims are in thousandths, and so is what is solved for
+constexpr std::size_t kMaxDeciding = 3;                  // candidates that are solved for before all are
+constexpr std::int64_t kMaxThousandths = 1'000'000'000;  // of the largest epsilon that a trial may be given
 
 // Equal for candidates that cost the same when they are calibrated to the same: noise on norms is a multiple of the
 // bound.
@@ -50,15 +50,22 @@ Result<std::vector<TrialSpec>> ListUnlike(std::span<const TrialSpec> candidates,
 
 // What lies between the largest epsilon that is known to do and the least that is known not to, in thousandths.
 struct Bracket {
-  std::int64_t low = 0, high = kMostThousandths + 1;
+  std::int64_t low = 0, high = kMaxThousandths + 1;
   double at_low = 0, at_high = kInfinity;  // what the selection costs there
+  bool met = false;  // at `low` every candidate is calibrated, and the selection costs little enough
+};
+
+// What a selection costs; where a candidate cannot be calibrated to so little, that.
+struct SelectionCost {
+  double epsilon = kInfinity;
+  bool too_little = false;
 };
 
 // By a line through both ends, as far as they are known; every third time in the middle, so that the search ends.
 std::int64_t ProposeNext(const Bracket& bracket, double aim, int round) {
   const std::int64_t width = bracket.high - bracket.low;
   std::int64_t next = bracket.low + width / 2;
-  if (bracket.high > kMostThousandths) {
+  if (bracket.high > kMaxThousandths) {
     next = bracket.low + bracket.low / 2 + 1;
   } else if (std::isfinite(bracket.at_high) && round % 3 != 2) {
     const double part = (aim - bracket.at_low) / (bracket.at_high - bracket.at_low);
@@ -90,12 +97,14 @@ class CandidateSearch {
     auto next = static_cast<std::int64_t>(aim_.epsilon * kThousand * 2 / 3);
     for (;;) {
       RETORT_RETURN_IF_ERROR(Narrow(deciding, next, bracket));
-      if (bracket.low == 0) return ExplainNone(bracket);
-      RETORT_ASSIGN_OR_RETURN(const double cost, ComputeCost(all_, bracket.low));
-      if (deciding.size() == all_.size() || cost <= aim_.epsilon) return static_cast<double>(bracket.low) / kThousand;
+      if (!bracket.met) return ExplainNone(bracket);
+      RETORT_ASSIGN_OR_RETURN(const SelectionCost cost, ComputeCost(all_, bracket.low));
+      if (cost.too_little) return ExplainNone(bracket);
+      if (deciding.size() == all_.size() || cost.epsilon <= aim_.epsilon)
+        return static_cast<double>(bracket.low) / kThousand;
       RETORT_RETURN_IF_ERROR(AddWorst(bracket.low, deciding));
-      next = static_cast<std::int64_t>(static_cast<double>(bracket.low) * aim_.epsilon / cost);
-      bracket = {0, bracket.low, 0, cost};
+      next = static_cast<std::int64_t>(static_cast<double>(bracket.low) * aim_.epsilon / cost.epsilon);
+      bracket = {0, bracket.low, 0, cost.epsilon};
     }
   }
 
@@ -104,13 +113,14 @@ class CandidateSearch {
   Status Narrow(const std::vector<std::size_t>& deciding, std::int64_t next, Bracket& bracket) {
     next = std::clamp(next, bracket.low + 1, std::max(bracket.high - 1, bracket.low + 1));
     for (int round = 0; bracket.high - bracket.low > 1; ++round) {
-      RETORT_ASSIGN_OR_RETURN(const double cost, ComputeCost(deciding, next));
-      if (cost <= aim_.epsilon) {
+      RETORT_ASSIGN_OR_RETURN(const SelectionCost cost, ComputeCost(deciding, next));
+      if (cost.too_little || cost.epsilon <= aim_.epsilon) {
         bracket.low = next;
-        bracket.at_low = cost;
+        bracket.at_low = cost.too_little ? 0 : cost.epsilon;
+        bracket.met = !cost.too_little;
       } else {
         bracket.high = next;
-        bracket.at_high = cost;
+        bracket.at_high = cost.epsilon;
       }
       next = ProposeNext(bracket, aim_.epsilon, round);
     }
@@ -123,12 +133,12 @@ class CandidateSearch {
     double most = 0;
     for (const std::size_t i : all_) {
       if (std::find(deciding.begin(), deciding.end(), i) != deciding.end()) continue;
-      RETORT_ASSIGN_OR_RETURN(const double cost, ComputeCost({i}, thousandths));
-      if (worst && cost <= most) continue;
+      RETORT_ASSIGN_OR_RETURN(const SelectionCost cost, ComputeCost({i}, thousandths));
+      if (worst && cost.epsilon <= most) continue;
       worst = i;
-      most = cost;
+      most = cost.epsilon;
     }
-    if (worst && deciding.size() < kMostDeciding)
+    if (worst && deciding.size() < kMaxDeciding)
       deciding.push_back(*worst);
     else
       deciding = all_;
@@ -136,9 +146,12 @@ class CandidateSearch {
   }
 
   [[nodiscard]] Status ExplainNone(const Bracket& bracket) const {
+    const std::string least = ExactNumber(static_cast<double>(bracket.high) / kThousand);
     if (std::isfinite(bracket.at_high))
-      return UsageError("the best of candidates at epsilon = 0.001 still costs " + SixDigitNumber(bracket.at_high) +
-                        ", more than " + ExactNumber(aim_.epsilon) + ": raise it, or lower mean");
+      return UsageError("the best of candidates at epsilon = " + least + " costs " + SixDigitNumber(bracket.at_high) +
+                        ", more than " + ExactNumber(aim_.epsilon) + ": raise it, or lower mean" +
+                        (uncalibrated_.empty() ? "" : ". To less they cannot be calibrated. " + uncalibrated_));
+    if (why_.empty()) return UsageError(uncalibrated_);
     return UsageError("no epsilon of a candidate, however small, leaves the selection a bound at delta = " +
                       ExactNumber(delta_) + ". " + why_);
   }
@@ -172,21 +185,23 @@ class CandidateSearch {
   }
 
   // Of the selection from some candidates, each of which may cost so much; infinity, and why, where there is no bound.
-  Result<double> ComputeCost(const std::vector<std::size_t>& some, std::int64_t thousandths) {
+  // A number of releases that has to be solved for is none where one alone costs more: then the epsilon is too small.
+  Result<SelectionCost> ComputeCost(const std::vector<std::size_t>& some, std::int64_t thousandths) {
     std::vector<TrialSpec> drawn;
     for (const std::size_t i : some) {
       TrialSpec& spec = drawn.emplace_back(candidates_[i]);
       spec.privacy.epsilon = static_cast<double>(thousandths) / kThousand;
       if (const Status solved = calibrator_.Calibrate(spec); !solved.ok()) {
-        why_ = "Of the candidate " + spec.name + ": " + solved.message();
-        return kInfinity;
+        if (thousandths >= uncalibrated_at_) uncalibrated_ = "Of the candidate " + spec.name + ": " + solved.message();
+        uncalibrated_at_ = std::max(uncalibrated_at_, thousandths);
+        return SelectionCost{kInfinity, spec.privacy.calibrate == Calibrate::steps};
       }
       spec.noise = NoiseMode::secure;
     }
     RETORT_ASSIGN_OR_RETURN(const PrivacyEvent event, PlanSelection(aim_.law, drawn, lost_runs_, aim_.score_noise));
     const Bound bound = FindBound(event);
     if (!std::isfinite(bound.epsilon)) why_ = DescribeReason(bound.reason);
-    return bound.epsilon;
+    return SelectionCost{bound.epsilon};
   }
 
   const SelectionAim& aim_;
@@ -196,7 +211,9 @@ class CandidateSearch {
   const double delta_;
   std::vector<std::size_t> all_;  // indices of candidates_
   std::int64_t lost_runs_ = 0;
-  std::string why_;  // there was no bound, the last time that there was none
+  std::string why_;           // there was no bound, the last time that there was none
+  std::string uncalibrated_;  // the candidate that could not be calibrated to the most that was tried, and why
+  std::int64_t uncalibrated_at_ = 0;
 };
 
 }  // namespace

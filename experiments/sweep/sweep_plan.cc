@@ -487,7 +487,6 @@ void Planner::WarnAboutUnusedNetworks() const {
   }
 }
 
-// Puts every distinct teacher before the students, in place: there may be no memory for a second copy of a large plan.
 void Planner::WarnAboutMethodsWithoutReadings() const {
   const Assignment* reading = FindStrongest({&document_.trial}, "reading");
   if (reading == nullptr || reading->where.source == kFileSource) return;
@@ -505,6 +504,7 @@ void Planner::WarnAboutMethodsWithoutReadings() const {
                               (without.size() == 1 ? "has" : "have") + " no readings");
 }
 
+// Puts every distinct teacher before the students, in place: there may be no memory for a second copy of a large plan.
 std::size_t Planner::PutTeachersFirst() {
   std::vector<std::size_t> order, twins;  // indices in trials_
   order.reserve(trials_.size());

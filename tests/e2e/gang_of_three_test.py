@@ -112,7 +112,7 @@ class GangOfThree(unittest.TestCase):
         if missing := [module for module in READERS if importlib.util.find_spec(module) is None]:
             skip(self, f"{sys.executable} lacks {', '.join(missing)} (bash cluster/setup.sh --tests)")
         with open(os.path.join(OPTIONS.source, "orchestrator/cli/HOWTO.md"), encoding="utf-8") as page:
-            lines = [line for line in page if line.startswith("python3 -c ")]
+            lines = [line for line in page if line.startswith("python3 -c ") and "results" in line]
         self.assertEqual(len(lines), 3, lines)
         for line, expected in zip(lines, ("dpsgd-devices3-digits-s0", "dpsgd-devices3-digits-s0", "noisy_gradient_norm")):
             program = shlex.split(line)[2]

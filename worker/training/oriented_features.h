@@ -1,4 +1,5 @@
-// Features by which pictures are compared, the same function for every data set and trial: nothing is fitted.
+// Features by which pictures are compared, the same function for every data set and trial: fitted to
+// public pictures that a procedure draws, to nothing of a data set.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,8 +17,8 @@ namespace retort::worker {
 inline constexpr std::int64_t kMaxOrientedSide = 64;
 
 // Whitened oriented gradients, those of the frozen layers of "hog-linear", for pictures of `shape`: f32 [examples,
-// values], on `device`, where the examples are. A row is a function of its own example: the constants are the code's,
-// and follow from the shape alone. Errors: of decoding, and of shapes that such a network cannot have.
+// values], on `device`, where the examples are. A row is a function of its own example: the constants
+// follow from the shape alone (FitFeatures). Errors: of decoding, and of shapes that such a network cannot have.
 [[nodiscard]] Result<at::Tensor> ComputeOrientedFeatures(const ImageShape& shape, at::Device device,
                                                          const Examples& examples);
 

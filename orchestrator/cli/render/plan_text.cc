@@ -264,11 +264,17 @@ std::string ScoreText(const PlanReport& report, std::size_t width) {
 std::string CalibratedText(const PlanReport& report, std::size_t width) {
   const SelectSpec& select = *report.plan->select;
   if (!report.selection->each) return "";
+  std::int64_t lost = 0;
+  for (const TrialSpec& spec : report.plan->trials) lost = std::max(lost, spec.execution.retries);
+  const std::string room = lost == 0 ? ""
+                                     : fmt::format(" Room is left for {} interrupted {} (retries), so that the claim "
+                                                   "of an undisturbed one is smaller.",
+                                                   lost, lost == 1 ? "run" : "runs");
   return "  " +
          Wrap(fmt::format("Calibrated: selection over {} candidates in expectation costs {} of ε = {}; each candidate "
-                          "runs at ε₀ = {}.",
+                          "runs at ε₀ = {}.{}",
                           SixDigitNumber(select.mean), EpsilonText(*select.epsilon - *report.selection->each),
-                          EpsilonText(*select.epsilon), EpsilonText(*report.selection->each)),
+                          EpsilonText(*select.epsilon), EpsilonText(*report.selection->each), room),
               width - 2, 4) +
          "\n";
 }

@@ -1,5 +1,6 @@
 #include "worker/models/features/constants_cache.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <ATen/ops/empty.h>
 #include <torch/headeronly/version.h>
@@ -49,6 +50,7 @@ std::string ConstantsCache::FindKey(const std::vector<Layer>& layers, const Imag
   }
   for (const std::int64_t side : {images.channels, images.height, images.width})
     key.UpdateLength(static_cast<std::uint64_t>(side));
+  key.UpdateLength(static_cast<std::uint64_t>(at::get_num_threads()));
   return key.FinishHex();
 }
 

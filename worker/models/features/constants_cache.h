@@ -21,7 +21,8 @@ class ConstantsCache {
   ConstantsCache(storage::Env& env, std::string folder, std::size_t limit = 24);
 
   // What the constants are a function of: the layers up to the last that has some, the shape of the images, the program
-  // (its bytes), LibTorch and the instruction set that it uses. Empty where the program cannot be read.
+  // (its bytes), LibTorch, and the instruction set and the number of threads that it uses, on which last bits depend.
+  // Empty where the program cannot be read.
   [[nodiscard]] std::string FindKey(const std::vector<Layer>& layers, const ImageShape& images) const;
   // f32 [values] on the CPU, as Keep was given them; nothing where they are not there whole. A damaged file is removed.
   [[nodiscard]] std::optional<at::Tensor> Read(const std::string& key, std::int64_t values) const;

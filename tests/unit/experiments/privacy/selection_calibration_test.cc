@@ -130,10 +130,36 @@ TEST(SelectionCalibration, AScoreThatCostsMoreIsRefused) {
   EXPECT_NE(why.find("raise score_noise"), std::string::npos) << why;
 }
 
-TEST(SelectionCalibration, ALawWithoutABoundAtThisDeltaIsRefused) {
+TEST(SelectionCalibration, ADeltaThatNoNoiseMeetsIsRefused) {
   const std::string why = WhyNot({Draws("logarithmic", 9000), 1.0}, {Trained(DpGd(Role::student), 100, 1e-300)});
-  EXPECT_NE(why.find("no epsilon of a candidate, however small"), std::string::npos) << why;
-  EXPECT_NE(why.find("delta = 1e-300"), std::string::npos) << why;
+  EXPECT_NE(why.find("Of the candidate dp-gd: epsilon = 0.666 cannot be met"), std::string::npos) << why;
+}
+
+// One step alone costs more than two thirds of the aim, which is where the search begins.
+TEST(SelectionCalibration, StepsOfWhichOneIsDearAreFound) {
+  TrialSpec spec = Trained(DpSgd(Role::student), 40);
+  spec.privacy.calibrate = Calibrate::steps;
+  spec.release.noise_multiplier = 0.95;
+  const SelectionAim aim{Draws("geometric", 1.001), 3.0};
+  const Result<double> solved = Solve(aim, {spec});
+  ASSERT_TRUE(solved.ok()) << solved.status().message();
+  EXPECT_LE(ComputeClaim(aim, {spec}, *solved), aim.epsilon);
+  EXPECT_GT(*solved, 2.162) << "one step alone costs so much";
+}
+
+TEST(SelectionCalibration, StepsOfWhichOneCostsTooMuchAreRefused) {
+  TrialSpec spec = Trained(DpSgd(Role::student), 40);
+  spec.privacy.calibrate = Calibrate::steps;
+  spec.release.noise_multiplier = 0.3;
+  const std::string why = WhyNot({Draws("geometric", 8), 1.0}, {spec});
+  EXPECT_NE(why.find("To less they cannot be calibrated"), std::string::npos) << why;
+}
+
+TEST(SelectionCalibration, AClaimThatTheMethodHasNotIsNamed) {
+  const std::string why =
+      WhyNot({Draws("geometric", 8), 1.0}, {Calibrated(Trained(DpSgd(Role::student), 40), ClaimTarget::paper, 0)});
+  EXPECT_NE(why.find("\"example\""), std::string::npos) << why;
+  EXPECT_EQ(why.find("however small"), std::string::npos) << why;
 }
 
 TEST(SelectionCalibration, CandidatesOfUnlikeDeltaAreRefused) {

@@ -1,6 +1,7 @@
 // Constants are fitted once: the next network of the same layers and images has what is kept, and nothing else.
 #include "worker/models/features/constants_cache.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
@@ -51,6 +52,11 @@ TEST_F(ConstantsCacheTest, OtherLayersAndImagesAreOthers) {
   EXPECT_NE(cache_.FindKey(MakeFrozen(6, 3), {1, 8, 8}), key);
   EXPECT_NE(cache_.FindKey(MakeFrozen(5, 3), {1, 8, 12}), key);
   EXPECT_NE(cache_.FindKey(MakeFrozen(5, 3), {3, 8, 8}), key);
+  const int threads = at::get_num_threads();
+  at::set_num_threads(threads + 1);
+  EXPECT_NE(cache_.FindKey(MakeFrozen(5, 3), {1, 8, 8}), key) << "sums of other threads round differently";
+  at::set_num_threads(threads);
+  EXPECT_EQ(cache_.FindKey(MakeFrozen(5, 3), {1, 8, 8}), key);
 }
 
 TEST_F(ConstantsCacheTest, DamagedFileIsFittedAnew) {
