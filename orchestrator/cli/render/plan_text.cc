@@ -267,9 +267,10 @@ std::string CalibratedText(const PlanReport& report, std::size_t width) {
   std::int64_t lost = 0;
   for (const TrialSpec& spec : report.plan->trials) lost = std::max(lost, spec.execution.retries);
   const std::string room = lost == 0 ? ""
-                                     : fmt::format(" Room is left for {} interrupted {} (retries), so that the claim "
-                                                   "of an undisturbed one is smaller.",
-                                                   lost, lost == 1 ? "run" : "runs");
+                                     : fmt::format(
+                                           " Room is left for {} interrupted {} (retries), so that the claim "
+                                           "of an undisturbed one is smaller.",
+                                           lost, lost == 1 ? "run" : "runs");
   return "  " +
          Wrap(fmt::format("Calibrated: selection over {} candidates in expectation costs {} of ε = {}; each candidate "
                           "runs at ε₀ = {}.{}",
