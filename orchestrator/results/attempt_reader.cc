@@ -8,8 +8,8 @@
 namespace retort::orchestrator {
 namespace {
 
-std::string FileOf(const ResultsView& view, const TrialView& trial) {
-  return view.directory + "/" + trial.row->attempt_file;
+std::string FileOf(const std::string& directory, const TrialView& trial) {
+  return directory + "/" + trial.row->attempt_file;
 }
 
 bool HasFile(const TrialView& trial) { return trial.row && !trial.row->attempt_file.empty(); }
@@ -17,10 +17,10 @@ bool HasFile(const TrialView& trial) { return trial.row && !trial.row->attempt_f
 }  // namespace
 
 AttemptReader::AttemptReader(storage::Env& env, const ResultsView& view, std::uint64_t most_bytes)
-    : view_(view), left_(most_bytes) {
+    : directory_(view.directory), left_(most_bytes) {
   for (const TrialView& trial : view.trials) {
     if (!HasFile(trial)) continue;
-    const Result<storage::FileStamp> stamp = env.Stamp(FileOf(view, trial));
+    const Result<storage::FileStamp> stamp = env.Stamp(FileOf(directory_, trial));
     if (stamp.ok())
       bytes_[trial.spec.id] = stamp->size;
     else
@@ -39,7 +39,7 @@ storage::AttemptFile AttemptReader::Read(const TrialView& trial) {
   const auto found = bytes_.find(trial.spec.id);
   if (found == bytes_.end()) return {};
   left_ -= std::min(left_, found->second);
-  Result<storage::AttemptFile> file = storage::ReadAttemptResults(FileOf(view_, trial));
+  Result<storage::AttemptFile> file = storage::ReadAttemptResults(FileOf(directory_, trial));
   if (file.ok()) return *std::move(file);
   unreadable_[trial.spec.id] = FormatTrialName(trial.spec) + ": " + file.status().message();
   return {};

@@ -14,7 +14,7 @@ namespace retort::orchestrator {
 
 class AttemptReader {
  public:
-  // `view` outlives the object. At most `most_bytes` of files are read in all.
+  // Reads below the folder that the view names now. At most `most_bytes` of files are read in all.
   AttemptReader(storage::Env& env, const ResultsView& view, std::uint64_t most_bytes);
 
   // Whether Read may still be asked for all of these. A trial without a file costs nothing.
@@ -25,7 +25,7 @@ class AttemptReader {
   [[nodiscard]] const std::map<TrialId, std::string>& unreadable() const { return unreadable_; }
 
  private:
-  const ResultsView& view_;
+  std::string directory_;
   std::map<TrialId, std::uint64_t> bytes_;  // of the files that are there
   std::map<TrialId, std::string> unreadable_;
   std::uint64_t left_;

@@ -34,7 +34,8 @@ std::vector<NamedEpsilon> NameEpsilons(const std::vector<privacy::Claim>& claims
     const std::string name = FormatClaimName(claim);
     std::string own = name;
     for (int number = 2; !taken.insert(own).second; ++number) own = name + "." + std::to_string(number);
-    epsilons.push_back({own, FindEpsilon(claim), privacy::StatementLine(claim)});
+    epsilons.push_back(
+        {own, FindEpsilon(claim), privacy::StatementLine(claim), claim.status == privacy::ClaimStatus::audited});
   }
   return epsilons;
 }

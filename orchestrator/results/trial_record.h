@@ -22,9 +22,10 @@ struct TimedPoint {
 
 // An ε under a name that says what it is worth: "proven.example.add-remove.delta-1e-05".
 struct NamedEpsilon {
-  std::string name;    // letters, digits, dots and dashes; no two of a trial alike
-  double epsilon = 0;  // infinity: nothing is bounded
-  std::string line;    // the whole claim, as privacy::StatementLine
+  std::string name;       // letters, digits, dots and dashes; no two of a trial alike
+  double epsilon = 0;     // infinity: nothing is bounded
+  std::string line;       // the whole claim, as privacy::StatementLine
+  bool is_lower = false;  // ε is at least this: an audit found it
 };
 
 struct TrialRecord {

@@ -66,6 +66,8 @@ Result<bool> OrchestratorLoop::Run(Outbox outbox) {
     Result<bool> over = Turn();
     if (!over.ok() || *over || signals_.at_once()) {
       agent_->KillAll();
+      const Now now = clock_.Read();
+      if (const std::string killed = stall_.End(now.monotonic); !killed.empty()) view_.PrintLine(killed, now, true);
       view_.Finish();
       if (!over.ok()) return Interrupted(over.status());
       return signals_.at_once();

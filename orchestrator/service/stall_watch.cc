@@ -60,6 +60,12 @@ std::string StallWatch::Tell(const Core& core, double silent_seconds, double mon
   return what + "; the command of --on-stall runs";
 }
 
+std::string StallWatch::End(double monotonic) {
+  if (std::string line = FollowCommand(monotonic); !line.empty() || !running_) return line;
+  running_.reset();
+  return "the command of --on-stall was killed, since the run has ended";
+}
+
 std::string StallWatch::FollowCommand(double monotonic) {
   if (!running_) return "";
   const std::optional<Status> ended = running_->Poll();

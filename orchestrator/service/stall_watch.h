@@ -27,6 +27,8 @@ class StallWatch {
   // Call now and then. Starts the command without waiting for it, and ends one that takes more than kCommandSeconds.
   // Returns a line to be shown; mostly empty.
   [[nodiscard]] std::string Look(const Core& core, double monotonic);
+  // Call when the run ends: ends a command that still runs. Returns as Look does.
+  [[nodiscard]] std::string End(double monotonic);
 
  private:
   [[nodiscard]] std::string Tell(const Core& core, double silent_seconds, double monotonic);

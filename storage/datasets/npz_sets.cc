@@ -1,9 +1,11 @@
 // Sets in one .npz. MedMNIST has six arrays, {train,val,test}_{images,labels}: images u8 [n, H, W] or [n, H, W, 3],
-// labels [n, 1]. What `retort sample` writes has two: images u8 [n, channels, H, W], labels [n].
+// labels [n, 1]. What `retort sample` writes has two: images u8 [n, channels, H, W] of 1 or 3 channels,
+// labels [n].
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "experiments/methods/network_layers.h"
 #include "storage/datasets/readers.h"
 #include "storage/formats/npy_file.h"
 
@@ -143,6 +145,16 @@ Result<ExampleSet> ReadMedMnist(Env& env, const DataSpec& data) {
 
 namespace {
 
+bool HoldsColors(std::int64_t channels) { return channels == 1 || channels == 3; }
+
+// What puts channels first that stand last, where they do.
+std::string DescribeTranspose(const std::vector<std::int64_t>& shape) {
+  if (HoldsColors(shape[3]))
+    return "images.transpose(0, 3, 1, 2) of NumPy makes it " + ShapeText({shape[0], shape[3], shape[1], shape[2]});
+  return "where channels stand last, images[..., :3].transpose(0, 3, 1, 2) of NumPy takes the first 3 and puts them "
+         "first";
+}
+
 Status CheckArrays(const std::string& where, const NpzFile& npz) {
   for (const char* name : {"images", "labels"})
     if (!npz.Has(name))
@@ -150,12 +162,12 @@ Status CheckArrays(const std::string& where, const NpzFile& npz) {
                          "\"; expected images, u8 [n, channels, H, W], and labels");
   RETORT_ASSIGN_OR_RETURN(const NpyHeader images, npz.Header("images"));
   const auto& shape = images.shape;
-  const std::string told = where + ": images is not of bytes [n, channels, H, W] or [n, H, W]";
   if (images.dtype != DType::u8 || (shape.size() != 3 && shape.size() != 4) ||
       std::find(shape.begin(), shape.end(), 0) != shape.end())
-    return Refused(told);
-  const bool channels_last = shape.size() == 4 && shape[1] > 4 && (shape[3] == 1 || shape[3] == 3);
-  return channels_last ? Refused(told + "; images.transpose(0, 3, 1, 2) of NumPy puts channels first") : Status();
+    return Refused(where + ": images is not of bytes [n, channels, H, W] or [n, H, W]");
+  if (shape.size() == 3 || HoldsColors(shape[1])) return {};
+  return Refused(where + ": images is of shape " + ShapeText(shape) +
+                 "; expected [n, channels, H, W] of 1 or 3 channels, or [n, H, W]; " + DescribeTranspose(shape));
 }
 
 }  // namespace

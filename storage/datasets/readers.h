@@ -24,8 +24,8 @@ namespace retort::storage {
 // MATLAB files of version 5 to 7; label 10 is the digit 0.
 [[nodiscard]] Result<ExampleSet> ReadSvhn(Env& env, const DataSpec& data);
 [[nodiscard]] Result<ExampleSet> ReadMedMnist(Env& env, const DataSpec& data);
-// As `retort sample` writes them: one .npz of `images`, u8 [n, channels, H, W], and `labels`; archives of NAME.png with
-// NAME.cls, in the order of their names.
+// As `retort sample` writes them: one .npz of `images`, u8 [n, 1 or 3, H, W], and `labels`; archives of NAME.png with
+// one NAME.cls each, in the order of their names.
 [[nodiscard]] Result<ExampleSet> ReadNpzArrays(Env& env, const DataSpec& data);
 [[nodiscard]] Result<ExampleSet> ReadWebDataset(Env& env, const DataSpec& data);
 // target "gender": 0 female, 1 male. "hair": 0 black, 1 blond, 2 brown; images with none of these, or with

@@ -57,7 +57,9 @@ Result<ExampleSet> ReadWebDataset(Env& env, const DataSpec& data) {
   const FileTree& tree = *set.files;
   std::map<std::string_view, const TreeFile*> classes;
   for (const TreeFile& file : tree.files())
-    if (file.name.ends_with(kClassEnding)) classes.emplace(FindKey(file.name), &file);
+    if (file.name.ends_with(kClassEnding) && !classes.emplace(FindKey(file.name), &file).second)
+      return DamageError(tree.Where(file) + ": a second class of one picture, beside that of " +
+                         classes.at(FindKey(file.name))->name);
   std::set<std::string_view> shown;
   for (const TreeFile& file : tree.files()) {
     if (!IsImageName(file.name)) continue;

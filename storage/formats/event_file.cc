@@ -69,7 +69,7 @@ class Message {
 
 std::uint32_t MaskedChecksum(std::string_view bytes) { return std::rotr(Crc32c(bytes), 15) + kMaskAddend; }
 
-float RoundToFloat(double value) {
+float RoundToNearest(double value) {
   constexpr double kMax = std::numeric_limits<float>::max();
   if (std::abs(value) <= kMax || std::isnan(value)) return static_cast<float>(value);
   return std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value > 0 ? 1 : -1));
@@ -93,6 +93,14 @@ std::string EncodeSetting(const Hyperparameter& setting) {
 
 }  // namespace
 
+float RoundToFloat(double value, Rounding rounding) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float nearest = RoundToNearest(value);
+  if (rounding == Rounding::up && nearest < value) return std::nextafter(nearest, kInfinity);
+  if (rounding == Rounding::down && nearest > value) return std::nextafter(nearest, -kInfinity);
+  return nearest;
+}
+
 EventFile::EventFile(double at) {
   AddRecord(Message().Double(field::kEventTime, at).Bytes(field::kEventVersion, kVersion).bytes());
 }
@@ -114,8 +122,9 @@ void EventFile::AddSummary(double at, std::int64_t step, std::string_view value)
   AddRecord(event.Bytes(field::kEventSummary, summary).bytes());
 }
 
-void EventFile::AddScalar(std::string_view tag, std::int64_t step, double at, double value) {
-  AddSummary(at, step, Message().Bytes(field::kValueTag, tag).Float(field::kValueNumber, RoundToFloat(value)).bytes());
+void EventFile::AddScalar(std::string_view tag, std::int64_t step, double at, double value, Rounding rounding) {
+  const float rounded = RoundToFloat(value, rounding);
+  AddSummary(at, step, Message().Bytes(field::kValueTag, tag).Float(field::kValueNumber, rounded).bytes());
 }
 
 void EventFile::AddText(std::string_view tag, double at, std::string_view text) {

@@ -19,6 +19,13 @@ struct Hyperparameter {
   double number = 0;
 };
 
+// How a number becomes float32: to the nearest one; to the least that is not below it, for upper bounds; to the largest
+// that is not above it, for lower ones.
+enum class Rounding : unsigned char { nearest, up, down };
+// Infinity and NaN stay. What lies beyond the range becomes infinite, or the last finite number where the other way is
+// asked for.
+[[nodiscard]] float RoundToFloat(double value, Rounding rounding);
+
 // Builds one file in memory. Times are unix seconds. Names ("tags") may be any text; TensorBoard groups them by what
 // stands before the first slash.
 class EventFile {
@@ -26,8 +33,9 @@ class EventFile {
   // Begins with the record that names the version.
   explicit EventFile(double at);
 
-  // One point of a curve. TensorBoard keeps float32: `value` is rounded to it, and becomes infinite beyond its range.
-  void AddScalar(std::string_view tag, std::int64_t step, double at, double value);
+  // One point of a curve. TensorBoard keeps float32: `value` is rounded to it.
+  void AddScalar(std::string_view tag, std::int64_t step, double at, double value,
+                 Rounding rounding = Rounding::nearest);
   // Markdown.
   void AddText(std::string_view tag, double at, std::string_view text);
   // The settings of the run, which began and ended at these times. `succeeded`: false for one that failed.

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -210,6 +211,18 @@ class BundleTest(unittest.TestCase):
         self.assertIn("retort import fig9.tar --results results/dpsd-fig9-smoke\n", page)
         self.assertIn("retort verify --results results/dpsd-fig9-smoke", page)
         self.assertIn("name a place with --out", retort("report", "--from", "fig9.tar").stderr)
+
+    def test_AReportNamesNoFolderThatIsGone(self):
+        self.assertEqual(retort("report", "--from", "fig9.tar", "--out", "plain.html").returncode, 0)
+        plain = re.sub(r"<time .*?</time>", "", read("plain.html").decode())
+        for name in ("a & b", "it's <b>", "quo\"te", "ü`x`"):
+            folder = os.path.join(FOLDER, "odd", name)
+            os.makedirs(folder)
+            done = retort("report", "--from", "fig9.tar", "--out", "plain.html", TMPDIR=folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            page = re.sub(r"<time .*?</time>", "", read("plain.html").decode())
+            self.assertNotIn("retort-rows-", page, name)
+            self.assertEqual(page, plain, name)
 
     def test_PicturesAreNotSoughtInABundle(self):
         figures = os.path.join(OPTIONS.source, "experiments/configs/dpsd/fig3.toml")

@@ -122,6 +122,7 @@ class OnEndTest(unittest.TestCase):
         (line,) = self.told("stalled")
         self.assertRegex(line, r"^stalled 1 \(\): no trial has made a step for \d.* s: sleep-s0-\w{8} is at step 0 of \d+$")
         self.assertIn("no trial has made a step for", ended.stderr)
+        self.assertNotIn("was killed", ended.stderr)
 
     def test_steps_that_go_on_are_no_stall(self):
         ended = self.stall("steady", 'touch "$RETORT_RESULTS.stalled"', steps=90, seconds="9", after="7s")
@@ -134,6 +135,7 @@ class OnEndTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertLess(time.monotonic() - began, 60)
         self.assertIn("words", ended.stderr)
+        self.assertIn("the command of --on-stall was killed, since the run has ended", ended.stderr)
         ended = self.stall("badly", "exit 9")
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertIn("the command of --on-stall failed: it ended with exit code 9", ended.stderr)

@@ -46,6 +46,16 @@ zip.row = [
   {{ method = "dpdfd", reading = "working", teacher = "raw", batch = 16, student_batch = 16, generator_width = 4, latent = 8 }},
 ]
 """
+NAPS = """
+retort = 1
+[trial]
+method = "sleep"
+steps = 1
+seconds = 0.01
+[sweep]
+name = "naps"
+seeds = [0, 1]
+"""
 
 
 def path(*words):
@@ -115,13 +125,22 @@ class TrackerExportTest(unittest.TestCase):
             self.assertIn(f".{claim['adjacency']}.{claim['neighbour']}", name)
             if claim["status"] == "proven":
                 self.assertTrue(name.startswith("proven."), name)
-                self.assertAlmostEqual(value, claim["epsilon"], places=5)
+                self.expect_bound(value, claim["epsilon"], math.inf)
                 self.assertEqual(float(name.split("delta-")[1]), claim["delta"])
             elif claim["epsilon"] == "inf":
                 self.assertTrue(name.startswith("no-bound."), name)
                 self.assertEqual(value, math.inf)
+            elif claim["status"] == "audited":
+                self.assertTrue(name.startswith("audited-lower-bound."), name)
+                self.expect_bound(value, claim["lower"], -math.inf)
             else:
                 self.assertTrue(name.startswith("paper-formula-not-a-guarantee."), name)
+                self.expect_bound(value, claim["epsilon"], math.inf)
+
+    def expect_bound(self, value, epsilon, side):
+        """`value` is `epsilon`, or one of the next numbers of float32 on that side of it."""
+        self.assertTrue(min(epsilon, side) <= value <= max(epsilon, side), (value, epsilon))
+        self.assertAlmostEqual(value / epsilon, 1, delta=2 ** -22)
 
     def test_EventsAreThoseOfTheCsv(self):
         lengths = set()
@@ -256,6 +275,47 @@ class TrackerExportTest(unittest.TestCase):
             self.assertIn("holds something else", done.stderr)
             self.assertEqual(export(trial, form, "mine/notes.txt", "--force").returncode, 2)
         self.assertEqual(read("mine", "notes.txt"), "mine\n")
+
+    def test_AnExportOfManyTrialsIsReplaced(self):
+        trial = succeeded()[0]["name"]
+        self.assertEqual(export(trial, "mlflow", "many").returncode, 0)
+        document = json.loads(read("many", "export.json"))
+        document["left_out"] = [f"trial {number} is queued" for number in range(300_000)]
+        with open(path("many", "export.json"), "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=2)
+        self.assertGreater(os.path.getsize(path("many", "export.json")), 8 << 20)
+        done = export(trial, "mlflow", "many", "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(read("many", "export.json"))["left_out"], [])
+
+    def test_ALinkDoesNotMakeAnExport(self):
+        os.makedirs(path("linked"))
+        os.symlink(path("board", "export.json"), path("linked", "export.json"))
+        done = export(succeeded()[0]["name"], "mlflow", "linked", "--force")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("holds something else", done.stderr)
+
+    def test_TrialsThatTrainNothingAreCalledSo(self):
+        with open(path("naps.toml"), "w", encoding="utf-8") as file:
+            file.write(NAPS)
+        self.assertEqual(retort("run", "naps.toml", "--results", "naps", "--quiet").returncode, 0)
+        done = retort("export", "all", "curves", "--format", "mlflow", "--out", "dreams", "--results", "naps")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no trial in naps left curves: their methods train nothing", " ".join(done.stderr.split()))
+        self.assertNotIn("retort run", done.stderr)
+        self.assertFalse(os.path.exists(path("dreams")))
+
+    def test_WhatIsLeftOutIsCalledByItsReason(self):
+        with open(path("mixed.toml"), "w", encoding="utf-8") as file:
+            file.write(SMALL_DIGITS.format(source=OPTIONS.source) + 'steps = 1\n[sweep]\nname = "mixed"\nseeds = [0]\n'
+                       'zip.row = [ { method = "dpsgd" }, { method = "sleep", seconds = 0.01 } ]\n')
+        self.assertEqual(retort("run", "mixed.toml", "--results", "mixed", "--quiet").returncode, 0)
+        done = retort("export", "all", "curves", "--format", "tensorboard", "--out", "mixture", "--results", "mixed")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("left out: 1 trial that left no curves", done.stderr)
+        self.assertNotIn("did not succeed", done.stderr)
+        (said,) = json.loads(read("mixture", "export.json"))["left_out"]
+        self.assertIn("left no curves: its method trains nothing", said)
 
     def test_AllIsNoTrialOfOtherFormats(self):
         done = retort("export", "all", "curves", "--format", "csv", "--out", "all.csv", "--results", "results")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -34,18 +35,40 @@ bool LeftCurves(const TrialView& trial) {
   return trial.state == TrialState::succeeded && trial.row && !trial.row->attempt_file.empty();
 }
 
-// What is exported, and of every other trial the name and the state.
+// What is exported, and of every other trial a sentence.
 struct Chosen {
   std::vector<const TrialView*> trials;
   std::vector<std::string> left_out;
+  std::int64_t without_curves = 0;  // of those left out: that succeeded
 };
+
+std::string DescribeMissingCurves(const TrialView& trial) {
+  return FormatTrialName(trial.spec) + " left no curves: its method trains nothing";
+}
+
+Status RefuseNothing(const ResultsView& view) {
+  const bool ended = std::all_of(view.trials.begin(), view.trials.end(),
+                                 [](const TrialView& trial) { return trial.state == TrialState::succeeded; });
+  if (ended && !view.trials.empty())
+    return UsageError("no trial in " + view.directory + " left curves: their methods train nothing.");
+  return UsageError("no trial has succeeded, and left curves, in " + view.directory + "; `" +
+                    RunAgainCommand(view.directory) + "` runs the sweep.");
+}
+
+// "2 trials that did not succeed, 1 trial that left no curves"
+std::string DescribeLeftOut(const Chosen& chosen) {
+  const std::int64_t failed = std::ssize(chosen.left_out) - chosen.without_curves;
+  std::string text = failed == 0 ? "" : TrialsText(failed) + " that did not succeed";
+  if (chosen.without_curves == 0) return text;
+  return text + (text.empty() ? "" : ", ") + TrialsText(chosen.without_curves) + " that left no curves";
+}
 
 Result<Chosen> ChooseTrials(const ResultsView& view, const std::string& word) {
   Chosen chosen;
   if (word != kEveryTrial) {
     RETORT_ASSIGN_OR_RETURN(const TrialView* trial, FindTrial(view, word));
     if (trial->state == TrialState::succeeded && !LeftCurves(*trial))
-      return UsageError(FormatTrialName(trial->spec) + " left no curves: its method trains nothing.");
+      return UsageError(DescribeMissingCurves(*trial) + ".");
     if (!LeftCurves(*trial))
       return UsageError(fmt::format("{} is {}: only a trial that has succeeded leaves curves (`{}` says more).",
                                     FormatTrialName(trial->spec), StateName(trial->state),
@@ -54,14 +77,17 @@ Result<Chosen> ChooseTrials(const ResultsView& view, const std::string& word) {
     return chosen;
   }
   for (const TrialView& trial : view.trials) {
-    if (LeftCurves(trial))
+    if (LeftCurves(trial)) {
       chosen.trials.push_back(&trial);
-    else
+    } else if (trial.state == TrialState::succeeded) {
+      ++chosen.without_curves;
+      chosen.left_out.push_back(DescribeMissingCurves(trial));
+    } else {
       chosen.left_out.push_back(fmt::format("{} is {}", FormatTrialName(trial.spec), StateName(trial.state)));
+    }
   }
-  if (!chosen.trials.empty()) return chosen;
-  return UsageError("no trial has succeeded, and left curves, in " + view.directory + "; `" +
-                    RunAgainCommand(view.directory) + "` runs the sweep.");
+  if (chosen.trials.empty()) return RefuseNothing(view);
+  return chosen;
 }
 
 // Fills the temporary folder; says what is in it.
@@ -153,8 +179,7 @@ int ExportFolderCommand(const Invocation& call) {
   using Over = storage::TemporaryFolder::Over;
   if (written.ok()) written = folder->Publish(force ? Over::folder : Over::nothing);
   if (!written.ok()) return call.console.Fail(written);
-  if (!chosen->left_out.empty())
-    call.console.Message("left out: " + TrialsText(std::ssize(chosen->left_out)) + " that did not succeed");
+  if (!chosen->left_out.empty()) call.console.Message("left out: " + DescribeLeftOut(*chosen));
   if (call.line.global.json) {
     ordered_json document = writer.Describe(*chosen);
     document["out"] = out;

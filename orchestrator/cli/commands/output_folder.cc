@@ -1,21 +1,33 @@
 #include "orchestrator/cli/commands/output_folder.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <vector>
 
 namespace retort::orchestrator::cli {
 namespace {
 
-constexpr std::uint64_t kMaxKindFile = std::uint64_t{4} << 20;
+constexpr std::uint64_t kHeadBytes = std::uint64_t{64} << 10;  // the mark is among the first members
+
+// The first bytes of a plain file; nothing where there is none, or a link.
+std::string ReadHead(storage::Env& env, const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::regular) return "";
+  const Result<std::unique_ptr<storage::InputFile>> file = env.OpenInput(path);
+  if (!file.ok()) return "";
+  std::string head(static_cast<std::size_t>(std::min((*file)->size(), kHeadBytes)), '\0');
+  return (*file)->ReadAt(0, head.size(), head.data()).ok() ? head : "";
+}
 
 bool IsOfKind(storage::Env& env, const std::string& path, const FolderKind& kind) {
   const Result<std::vector<std::string>> names = env.List(path);
   if (!names.ok()) return false;
   if (names->empty()) return true;
-  const Result<std::string> text = env.ReadSmallFile(path + "/" + std::string(kind.file), kMaxKindFile);
-  return text.ok() && text->find(kind.mark) != std::string::npos;
+  return ReadHead(env, path + "/" + std::string(kind.file)).find(kind.mark) != std::string::npos;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace retort::orchestrator::cli {
 
 // By what a later command knows that it may replace a folder: the file in it that says what it holds.
 struct FolderKind {
-  std::string_view file, mark;  // its name, and what stands in it
+  std::string_view file, mark;  // its name, and what stands at its beginning
   std::string_view holds;       // "samples": what such a folder holds
 };
 inline constexpr FolderKind kSampleFolder{"sample.json", "\"sample_version\"", "samples"};

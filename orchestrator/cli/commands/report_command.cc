@@ -8,6 +8,7 @@
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
+#include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/report_page.h"
 #include "orchestrator/cli/render/report_reader.h"
@@ -24,8 +25,14 @@ namespace {
 constexpr OutputRule kReplaced{.mark = kPageMark, .kind = "page", .can_force = false};
 
 // Reads what the page is made of; the page says what could not be read of it.
-ReportPage ReadPage(const Invocation& call, ResultsView& view, const std::string& command) {
-  return ReadReport(call.env, view, {call.line.global.profile, command, ReadClocks().unix_seconds}, MakeReport);
+ReportPage ReadPage(const Invocation& call, ResultsView& view, const std::string& command,
+                    const std::string& shown = "") {
+  return ReadReport(call.env, view, {call.line.global.profile, command, ReadClocks().unix_seconds, shown}, MakeReport);
+}
+
+void ReplaceAll(const std::string& from, const std::string& to, std::string& text) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
 }
 
 // The folder that `retort import` is to make of the rows of `sweep`: a word that stands alike in text and in a command.
@@ -37,14 +44,15 @@ std::string NameImported(const std::string& sweep) {
 // The same of the archive that --from names. The folder into which it was unpacked is gone when the page is read, so
 // the page names the one that `retort import` makes, and begins its commands with that.
 ReportPage ReadArchivedPage(const Invocation& call, ResultsView& view, const std::string& out) {
-  const std::string from = QuoteForShell(call.line.from), folder = NameImported(view.sweep);
-  ReportPage page = ReadPage(call, view,
-                             "retort report --from " + from + " --out " + QuoteForShell(out) +
-                                 "\n# its rows as a results folder, for what follows\nretort import " + from +
-                                 " --results " + folder);
-  const std::string& gone = view.directory;
-  for (std::size_t at = 0; (at = page.html.find(gone, at)) != std::string::npos; at += folder.size())
-    page.html.replace(at, gone.size(), folder);
+  const std::string from = QuoteForShell(call.line.from), folder = NameImported(view.sweep), gone = view.directory;
+  ReportPage page =
+      ReadPage(call, view,
+               "retort report --from " + from + " --out " + QuoteForShell(out) +
+                   "\n# its rows as a results folder, for what follows\nretort import " + from + " --results " + folder,
+               folder);
+  // Sentences about files that cannot be read name them where they were.
+  ReplaceAll(EscapedHtml(gone), folder, page.html);
+  for (std::string& trouble : page.troubles) ReplaceAll(gone, folder, trouble);
   return page;
 }
 

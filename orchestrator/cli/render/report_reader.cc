@@ -45,13 +45,17 @@ ReportPage ReadReport(storage::Env& env, ResultsView& view, const ReportRequest&
   for (const FigureSpec& figure : stored.plan.figures)
     if (figure.kind == FigureKind::line || figure.kind == FigureKind::bar) AddMetric(env, figure.y, view);
   const RootCharges root = ReadRoot(env, view);
-  const SweepStatus status = ComputeStatus(view, {}, 0, &root);
   const std::vector<ResultTable> tables = BuildTables(env, stored.plan, view);
   AttemptReader attempts(env, view, kMaxReadBytes);
   const StoredAudits audits(env, view.directory);
   for (const TrialView& trial : view.trials)
     if (!trial.audit_unknown.empty())
       troubles.push_back(FormatTrialName(trial.spec) + " is shown without claims: " + trial.audit_unknown);
+  if (!request.shown.empty()) {
+    view.directory = request.shown;
+    stored.plan.file = request.shown + "/sweep.toml";
+  }
+  const SweepStatus status = ComputeStatus(view, {}, 0, &root);
   return make({.view = view,
                .plan = stored.plan,
                .status = status,

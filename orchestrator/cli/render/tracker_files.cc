@@ -134,7 +134,8 @@ TrackerFile MakeTensorBoardRun(const TrialRecord& record) {
   for (const auto& [name, value] : record.metrics)
     file.AddScalar("metric/" + name, record.last_step, record.ended, value);
   for (const NamedEpsilon& one : record.epsilons)
-    file.AddScalar("epsilon/" + one.name, record.last_step, record.ended, one.epsilon);
+    file.AddScalar("epsilon/" + one.name, record.last_step, record.ended, one.epsilon,
+                   one.is_lower ? storage::Rounding::down : storage::Rounding::up);
   return {record.name + "/" + storage::FormatEventFileName(record.ended), std::move(file).Take()};
 }
 

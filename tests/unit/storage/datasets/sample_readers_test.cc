@@ -118,6 +118,8 @@ TEST(WebDataset, WhatIsWrongIsNamed) {
   EXPECT_THAT(problem({{"0.jpg", Jpeg()}, {"0.cls", "1"}, {"1.cls", "1"}}),
               AllOf(HasSubstr("1.cls"), HasSubstr("a class of no picture")));
   EXPECT_THAT(problem({{"0.jpg", Jpeg()}, {"0.png", Jpeg()}, {"0.cls", "1"}}), HasSubstr("a second picture"));
+  EXPECT_THAT(problem({{"a.png", Jpeg()}, {"a.cls", "1"}, {"a.x.cls", "2"}}),
+              AllOf(HasSubstr("a.x.cls"), HasSubstr("a second class of one picture, beside that of a/a.cls")));
   EXPECT_THAT(problem({{"0.txt", "x"}}), HasSubstr("expected archives of NAME.png"));
 }
 
@@ -155,7 +157,16 @@ TEST(NpzArrays, WhatIsWrongIsNamed) {
   EXPECT_THAT(problem({Images({3, 1, 2, 2}), labels}), HasSubstr("not of one label for each of 3 pictures"));
   EXPECT_THAT(problem({Images({2, 4}), labels}), HasSubstr("not of bytes [n, channels, H, W]"));
   EXPECT_THAT(problem({Images({2, 1, 2, 2}, DType::f32), labels}), HasSubstr("not of bytes [n, channels, H, W]"));
-  EXPECT_THAT(problem({Images({2, 28, 28, 3}), labels}), HasSubstr("images.transpose(0, 3, 1, 2)"));
+  EXPECT_EQ(problem({Images({2, 3, 2, 2}), labels}), "");
+  EXPECT_THAT(problem({Images({2, 28, 28, 3}), labels}),
+              AllOf(HasSubstr("images is of shape [2, 28, 28, 3]"),
+                    HasSubstr("images.transpose(0, 3, 1, 2) of NumPy makes it [2, 3, 28, 28]")));
+  EXPECT_EQ(problem({Images({2, 3, 4, 1}), labels}), "");
+  const std::vector<std::vector<std::int64_t>> others = {{2, 32, 32, 4}, {2, 4, 4, 4}, {2, 4, 4, 1}, {2, 2, 3, 3}};
+  for (const std::vector<std::int64_t>& shape : others)
+    EXPECT_THAT(problem({Images(shape), labels}),
+                AllOf(HasSubstr("[2, " + std::to_string(shape[1]) + ", "),
+                      HasSubstr("[n, channels, H, W] of 1 or 3 channels"), HasSubstr(".transpose(0, 3, 1, 2)")));
   EXPECT_THAT(problem({Images({2, 1, 2, 2}), {"labels", DType::i64, {2}, std::vector<std::uint8_t>(16, 0xff)}}),
               HasSubstr("the label of example 0 is no class number"));
   const TemporaryDirectory empty;
