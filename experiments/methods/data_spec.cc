@@ -67,7 +67,7 @@ constexpr DataReader kReaders[] = {
      kSvhnStd},
     {"medmnist", "one .npz of MedMNIST, as pathmnist.npz", {}, {}, kTrainValidationTest, 0, 0, false, kHalf, kHalf},
     {"npz",
-     "one .npz of images, u8 [n, channels, height, width], and labels, as `retort sample` writes it",
+     "one .npz of images, u8 [n, 1 or 3 channels, height, width], and labels, as `retort sample` writes it",
      {},
      {},
      {},
