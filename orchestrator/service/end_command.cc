@@ -83,7 +83,7 @@ std::vector<std::string> MakeEndEnvironment(const SweepEnd& end, const std::vect
       {"RETORT_RESULTS", end.results},
       {"RETORT_OUTCOME", end.outcome},
       {"RETORT_MESSAGE", end.message},
-      {"RETORT_EXIT_CODE", std::to_string(end.exit_code)},
+      {"RETORT_EXIT_CODE", end.exit_code ? std::to_string(*end.exit_code) : ""},
       {"RETORT_TRIALS", std::to_string(end.trials)},
       {"RETORT_SUCCEEDED", std::to_string(end.succeeded)},
       {"RETORT_FAILED", std::to_string(end.failed)},

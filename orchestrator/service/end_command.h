@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,10 +17,11 @@ namespace retort::orchestrator {
 struct SweepEnd {
   std::string sweep;
   std::string results;  // absolute
-  std::string
-      outcome;  // "succeeded", "failed": some trials did not; "quota": some were left out; "error": the run failed
-  std::string message;  // of an error; else empty
-  int exit_code = 0;    // of the run
+  // "succeeded", "failed": some trials did not; "quota": some were left out; "error": the run failed; "stalled": it has
+  // not ended, and gets nowhere.
+  std::string outcome;
+  std::string message;           // of an error or a stall; else empty
+  std::optional<int> exit_code;  // of the run; none before it has ended
   std::int64_t trials = 0;
   std::int64_t succeeded = 0, failed = 0, not_run = 0, cancelled = 0;  // not_run: for a teacher that failed
   std::string digest;  // tells this end from every other of the folder; empty: it is none of a sweep, as of an error

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "experiments/base/number_text.h"
 #include "orchestrator/results/trial_names.h"
+#include "orchestrator/service/end_command.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -41,19 +43,17 @@ std::string StallWatch::Look(const Core& core, double monotonic) {
 
 std::string StallWatch::Tell(const Core& core, double silent_seconds, double monotonic) {
   const std::string what = DescribeStall(core, silent_seconds);
-  const std::vector<std::pair<std::string, std::string>> told = {
-      {"RETORT_SWEEP", core.sweep()},
-      {"RETORT_RESULTS", core.settings().results},
-      {"RETORT_OUTCOME", "stalled"},
-      {"RETORT_MESSAGE", what},
-      {"RETORT_EXIT_CODE", ""},
-      {"RETORT_TRIALS", std::to_string(core.plan().size())},
-      {"RETORT_SUCCEEDED", std::to_string(core.CountIn(TrialState::succeeded))},
-      {"RETORT_FAILED", std::to_string(core.CountIn(TrialState::failed))},
-      {"RETORT_NOT_RUN", std::to_string(core.CountIn(TrialState::parent_failed))},
-      {"RETORT_CANCELLED", std::to_string(core.CountIn(TrialState::cancelled))},
-  };
-  Result<ShellCommand> command = ShellCommand::Start(rule_.command, AddVariables(rule_.environment, told));
+  SweepEnd so_far;
+  so_far.sweep = core.sweep();
+  so_far.results = core.settings().results;
+  so_far.outcome = "stalled";
+  so_far.message = what;
+  so_far.trials = static_cast<std::int64_t>(core.plan().size());
+  so_far.succeeded = static_cast<std::int64_t>(core.CountIn(TrialState::succeeded));
+  so_far.failed = static_cast<std::int64_t>(core.CountIn(TrialState::failed));
+  so_far.not_run = static_cast<std::int64_t>(core.CountIn(TrialState::parent_failed));
+  so_far.cancelled = static_cast<std::int64_t>(core.CountIn(TrialState::cancelled));
+  Result<ShellCommand> command = ShellCommand::Start(rule_.command, MakeEndEnvironment(so_far, rule_.environment));
   if (!command.ok()) return what + "; --on-stall failed: " + command.status().message();
   running_.emplace(std::move(command).value());
   started_ = monotonic;

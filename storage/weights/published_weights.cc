@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "experiments/base/diagnostic.h"
+#include "storage/files/path_status.h"
+#include "storage/weights/read_weights.h"
 
 namespace retort::storage {
 namespace {
@@ -88,6 +90,13 @@ Status CheckPublished(const PublishedFile& file, std::string_view digest) {
   return Refused(file.path + " is not " + std::string(file.weights->name) + ": its SHA-256 is " + std::string(digest) +
                  ", and that of the published file begins with " + std::string(file.weights->digest) + ". " +
                  BringSentence(file));
+}
+
+Result<std::string> DigestPublished(Env& env, const PublishedFile& file) {
+  if (!MayExist(env, file.path)) return ReportAbsent(file);
+  RETORT_ASSIGN_OR_RETURN(std::string digest, FileDigest(env, file.path));
+  RETORT_RETURN_IF_ERROR(CheckPublished(file, digest));
+  return digest;
 }
 
 }  // namespace retort::storage

@@ -9,6 +9,7 @@
 
 #include "experiments/base/environment.h"
 #include "experiments/base/status.h"
+#include "storage/files/env.h"
 #include "storage/weights/known_weights.h"
 
 namespace retort::storage {
@@ -38,5 +39,7 @@ struct PublishedFile {
 [[nodiscard]] Status ReportAbsent(const PublishedFile& file);
 // Error: refused, for a file whose SHA-256 (hex) is not the published one, with both.
 [[nodiscard]] Status CheckPublished(const PublishedFile& file, std::string_view digest);
+// The SHA-256 of the file (hex), which is the published one. Errors: as ReportAbsent, CheckPublished and FileDigest.
+[[nodiscard]] Result<std::string> DigestPublished(Env& env, const PublishedFile& file);
 
 }  // namespace retort::storage

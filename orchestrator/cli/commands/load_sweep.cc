@@ -313,10 +313,7 @@ Result<std::string> FindWeights(const std::string& text, PublishedFiles& publish
 // Error: also refused, for a file that has a published name and other bytes.
 Result<std::string> DigestWeights(storage::Env& env, const std::string& path, const PublishedFiles& published) {
   const auto named = published.find(path);
-  if (named != published.end() && !storage::MayExist(env, path)) return storage::ReportAbsent(named->second);
-  RETORT_ASSIGN_OR_RETURN(std::string digest, storage::FileDigest(env, path));
-  if (named != published.end()) RETORT_RETURN_IF_ERROR(storage::CheckPublished(named->second, digest));
-  return digest;
+  return named != published.end() ? storage::DigestPublished(env, named->second) : storage::FileDigest(env, path);
 }
 
 // The variable as the process has it, or, where data may be absent, as the file writes it: no such path exists.

@@ -22,9 +22,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/process/environment.h"
 #include "storage/files/file_modes.h"
-#include "storage/files/path_status.h"
 #include "storage/weights/published_weights.h"
-#include "storage/weights/read_weights.h"
 
 namespace retort::orchestrator::cli {
 
@@ -109,9 +107,7 @@ std::optional<std::string> FindDescribed(const CommandLine& line, const std::str
 Result<std::string> FindWeights(storage::Env& env, const std::string& named) {
   if (!storage::IsPublishedName(named)) return Absolute(named);
   RETORT_ASSIGN_OR_RETURN(const storage::PublishedFile file, storage::FindPublishedFile(named));
-  if (!storage::MayExist(env, file.path)) return storage::ReportAbsent(file);
-  RETORT_ASSIGN_OR_RETURN(const std::string digest, storage::FileDigest(env, file.path));
-  RETORT_RETURN_IF_ERROR(storage::CheckPublished(file, digest));
+  RETORT_RETURN_IF_ERROR(storage::DigestPublished(env, file).status());
   return file.path;
 }
 
