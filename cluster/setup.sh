@@ -22,7 +22,8 @@ packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libbenchmark-dev libopenmpi-dev openmpi-bin libgloo-dev libjpeg62-turbo-dev libpng-dev
   libcairo2-dev fonts-dejavu-core)
 test_packages=(clang-format openssl prometheus procps iproute2 slurm-wlm munge hdf5-tools groff zsh fish)
-test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0 jsonschema==4.26.0)
+test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0 jsonschema==4.26.0
+  onnx==1.23.2 onnxruntime==1.32.0)
 bench_wheels=("torch==$torch_version" torchvision==0.26.0 pillow==13.0.0 numpy==2.3.5 safetensors==0.8.0
   dask==2026.8.0 distributed==2026.8.0 opacus==1.6.0 prometheus-client==0.26.0)
 venv=build/deps/torch-venv

@@ -7,6 +7,7 @@
 
 #include "cluster/messages.h"
 #include "cluster/worker_process.h"
+#include "experiments/base/digests.h"
 #include "experiments/base/json.h"
 
 namespace retort::cluster {
@@ -38,6 +39,19 @@ Status SendAnswer(SocketLink& link, const Result<std::string>& answer) {
     ended.detail = answer.status().message();
   }
   return link.Send({{}, {}, 0, ended});
+}
+
+std::string EncodeGraphAnswer(const GraphAnswer& answer) {
+  const nlohmann::json json = {{"state", answer.state}, {"graph", FormatHex(answer.graph)}};
+  return DumpJson(json);
+}
+
+Result<GraphAnswer> DecodeGraphAnswer(const std::string& json) {
+  return ReadJson<GraphAnswer>(json, "graph answer", [](const nlohmann::json& read) -> Result<GraphAnswer> {
+    std::optional<std::string> graph = ParseHex(read.at("graph").get<std::string>());
+    if (!graph) return DamageError("graph answer does not decode: 'graph' is not in hex digits");
+    return GraphAnswer{read.at("state").get<std::vector<std::string>>(), *std::move(graph)};
+  });
 }
 
 std::string EncodeWorkerReport(const WorkerReport& report) {

@@ -60,6 +60,22 @@ struct ModelOrder {
 // follows it, and answers with the layers of the network that the trial trains (worker/models/layer_text.h).
 inline constexpr const char* kLayersArgument = "--network-layers";
 
+// The arguments with which the worker program, in place of its work, takes the spec of a trial that follows them, and
+// answers with the network that the trial trains, or its generator, as a graph of ONNX.
+inline constexpr const char* kGraphArgument = "--network-graph";
+inline constexpr const char* kGeneratorGraphArgument = "--generator-graph";
+
+// A graph without the tensors of the trial's state.
+struct GraphAnswer {
+  std::vector<std::string> state;  // names of the tensors that are still to be added, without the group's prefix
+  std::string graph;               // bytes of a GraphProto (storage/formats/onnx_file.h)
+};
+
+// One JSON object, the bytes in hex digits; round-trips exactly.
+[[nodiscard]] std::string EncodeGraphAnswer(const GraphAnswer& answer);
+// Error: damage, naming the field.
+[[nodiscard]] Result<GraphAnswer> DecodeGraphAnswer(const std::string& json);
+
 // The argument with which the worker program looks for CUDA devices in place of its work, and sends one Hello that says
 // what it found.
 inline constexpr const char* kProbeCuda = "--probe-cuda";

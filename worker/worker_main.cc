@@ -13,6 +13,7 @@
 #include "worker/audit/audit_run.h"
 #include "worker/devices/devices.h"
 #include "worker/environment.h"
+#include "worker/run/exported_graph.h"
 #include "worker/run/model_check.h"
 #include "worker/run/worker_service.h"
 #include "worker/samples/sample_run.h"
@@ -37,7 +38,8 @@ bool IsKnownCommand(int argc, char** argv) {
     if (std::strcmp(argv[1], alone) == 0) return true;
   for (const char* const with_order :
        {retort::privacy::kAuditArgument, retort::cluster::kSampleArgument, retort::cluster::kModelArgument,
-        retort::cluster::kLayersArgument, retort::cluster::kReportArgument})
+        retort::cluster::kLayersArgument, retort::cluster::kGraphArgument, retort::cluster::kGeneratorGraphArgument,
+        retort::cluster::kReportArgument})
     if (std::strcmp(argv[1], with_order) == 0) return argc > 2 && argv[2][std::strspn(argv[2], " \t\r\n")] != '\0';
   return false;
 }
@@ -81,6 +83,10 @@ int main(int argc, char** argv) {
     return retort::ExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kLayersArgument) == 0)
     return retort::ExitCode(retort::worker::ServeLayers(link, argv[2]).code());
+  if (argc > 2 && std::strcmp(argv[1], retort::cluster::kGraphArgument) == 0)
+    return retort::ExitCode(retort::worker::ServeNetworkGraph(link, argv[2]).code());
+  if (argc > 2 && std::strcmp(argv[1], retort::cluster::kGeneratorGraphArgument) == 0)
+    return retort::ExitCode(retort::worker::ServeGeneratorGraph(link, argv[2]).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kReportArgument) == 0)
     return retort::ExitCode(retort::worker::ServeReport(link, RETORT_VERSION, argv[2]).code());
   const auto first = retort::worker::ReadHandedOverStart(argc, argv);

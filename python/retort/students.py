@@ -56,11 +56,13 @@ def read_file(path):
         return read_torch(path)
     if start[8:] == b"{":
         return read_safetensors(path)
+    if path.suffix == ".onnx":
+        raise NoStudent(f"{path} is an ONNX model, for ONNX Runtime and the like: export with --format safetensors or --format torch")
     raise NoStudent(f"{path} is neither a safetensors file nor one of torch.save: export with --format safetensors or --format torch")
 
 
 def describe_student(path):
-    """What the file says of the network: `network`, `layers`, `image`, `classes`, `mean`, `std`, `trial`, `name`."""
+    """What the file says of the network: `network`, `layers`, `image`, `classes`, `mean`, `std`, `trial`, `name`, `claims`."""
     return read_description(pathlib.Path(path), read_file(pathlib.Path(path))[1])
 
 

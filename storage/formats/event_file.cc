@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "experiments/base/digests.h"
+#include "storage/formats/protobuf_message.h"
 
 namespace retort::storage {
 namespace {
@@ -31,41 +32,7 @@ constexpr std::uint64_t kSuccess = 1, kFailure = 2;           // Status of a ses
 constexpr std::uint32_t kMaskAddend = 0xA282EAD8;             // of TFRecord's checksums
 constexpr std::string_view kVersion = "brain.Event:2";
 
-// One protobuf message; fields in the order in which they are put.
-class Message {
- public:
-  Message& Integer(std::uint32_t number, std::uint64_t value) {
-    Key(number, 0);
-    Varint(value);
-    return *this;
-  }
-  Message& Double(std::uint32_t number, double value) {
-    Key(number, 1);
-    bytes_.F64(value);
-    return *this;
-  }
-  Message& Float(std::uint32_t number, float value) {
-    Key(number, 5);
-    bytes_.U32(std::bit_cast<std::uint32_t>(value));
-    return *this;
-  }
-  // Text, or a message inside this one.
-  Message& Bytes(std::uint32_t number, std::string_view value) {
-    Key(number, 2);
-    Varint(value.size());
-    bytes_.Raw(value);
-    return *this;
-  }
-  [[nodiscard]] const std::string& bytes() const { return bytes_.bytes(); }
-
- private:
-  void Key(std::uint32_t number, std::uint32_t wire_type) { Varint((number << 3) | wire_type); }
-  void Varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_.U8(static_cast<std::uint8_t>(value | 0x80));
-    bytes_.U8(static_cast<std::uint8_t>(value));
-  }
-  ByteWriter bytes_;
-};
+using Message = ProtobufMessage;
 
 std::uint32_t MaskedChecksum(std::string_view bytes) { return std::rotr(Crc32c(bytes), 15) + kMaskAddend; }
 

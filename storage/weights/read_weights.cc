@@ -261,9 +261,21 @@ Result<StoredState> ReadZip(const std::shared_ptr<const InputFile>& file, const 
   return arrays ? ReadNpzState(file, path) : ReadTorchZip(file, path);
 }
 
+// A small version, then the producer, the domain, a text or the graph.
+bool LooksLikeOnnx(std::string_view head, std::string_view path) {
+  if (path.ends_with(".onnx")) return true;
+  constexpr char kVersionField = 8, kMaxVersion = 32;
+  return head.size() > 2 && head[0] == kVersionField && head[1] > 0 && head[1] < kMaxVersion &&
+         std::string_view("\x12\x22\x3a\x42").find(head[2]) != std::string_view::npos;
+}
+
 // What lies where a file of weights should, and how to come by that; empty where it is none of these.
-std::string InsteadOfWeights(std::string_view head) {
+std::string InsteadOfWeights(std::string_view head, std::string_view path) {
   if (head.empty()) return ": the file is empty";
+  if (LooksLikeOnnx(head, path))
+    return ": it is an ONNX model, a graph of operators that no network here is made of; save the state dict of the "
+           "network that it was made from (torch.save or safetensors), or that network as a TorchScript module "
+           "(torch.jit.trace), which a teacher names by `torchscript`";
   if (head.starts_with("version https://git-lfs"))
     return ": it is the pointer of Git LFS to the file; `git lfs pull` fetches that";
   const std::size_t begin = head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
@@ -287,7 +299,7 @@ Result<StoredState> Locate(const std::shared_ptr<const InputFile>& file, const s
   if (head.size() > 8 && head[8] == '{') return ReadSafetensors(*file, path);
   if (head.size() > 1 && head[0] == '\x80') return ReadTorchLegacy(*file, path);
   return Refused(path + ": offset 0: neither .pth (zip, legacy or tar) nor safetensors nor .npz begins like this" +
-                 InsteadOfWeights(head));
+                 InsteadOfWeights(head, path));
 }
 
 Result<StateDict> Load(const std::shared_ptr<const InputFile>& file, const std::string& path, bool non_finite) {
@@ -342,7 +354,7 @@ Status CheckScriptFile(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file, env.OpenInput(path));
   RETORT_ASSIGN_OR_RETURN(const std::string head, ReadHead(*file));
   if (LooksLikeZip(head)) return {};
-  return Refused(path + " is no TorchScript module (torch.jit.save writes one)" + InsteadOfWeights(head));
+  return Refused(path + " is no TorchScript module (torch.jit.save writes one)" + InsteadOfWeights(head, path));
 }
 
 Result<std::string> FileDigest(Env& env, const std::string& path) {

@@ -407,7 +407,7 @@ class Samples(unittest.TestCase):
         self.assertFalse(os.path.exists(self.out))
 
     def test_a_generator_is_exported(self):
-        for form in ("safetensors", "torch", "npz"):
+        for form in ("safetensors", "torch", "npz", "onnx"):
             out = os.path.join(self.folder, "generator." + form)
             done = retort("export", LABELS, "generator", "--format", form, "--out", out, "--results", "results/samples")
             self.assertEqual(done.returncode, 0, done.stderr)

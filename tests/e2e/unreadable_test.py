@@ -261,11 +261,12 @@ student_batch = 8
 name = "w"
 """ % OPTIONS.source)
         self.expect(retort("plan", toml, "--results", path("none")), 0, "w.pth' is not there")
-        for text, what in (("", "the file is empty"), ("<!doctype html><html>", "a web page"),
-                           ("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS")):
+        for text, *what in (("", "the file is empty"), ("<!doctype html><html>", "a web page"),
+                           ("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS"),
+                           ("\x08\x08\x12\x07pytorch", "an ONNX model", "state dict", "TorchScript")):
             write("w.pth", text)
             for command in ("plan", "run"):
-                self.expect(retort(command, toml, "--results", path("none")), 2, "teacher.t.weights", "w.pth", what)
+                self.expect(retort(command, toml, "--results", path("none")), 2, "teacher.t.weights", "w.pth", *what)
         with zipfile.ZipFile(path("w.pth"), "w") as archive:
             archive.writestr("archive/data.pkl", b"\x80\x02ctorchvision.models.resnet\nResNet\nq\x00)\x81q\x01.")
             archive.writestr("archive/version", "3\n")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Networks that a sweep file describes, beside Python's torch: the CIFAR ResNet-20 in fifteen lines has its logits from a checkpoint
-as its users have them; exported students are in Python, and as TorchScript, what they are in the program.
+as its users have them; exported students, one of them trained with DP-SGD, are in Python, as TorchScript and in ONNX Runtime what they are in the
+program.
 
 usage: described_networks_test.py RETORT SOURCE_DIR
 RETORT_DATA: where it has weights/cifar10-resnet20-12fca82f.th (akamaster/pytorch_resnet_cifar10), that file too.
-Exit 77 where no Python has torch.
+Exit 77 where no Python has torch; where none has onnx and onnxruntime, ONNX is not compared, and the test says so.
 """
 import json
 import os
@@ -14,6 +15,7 @@ import tempfile
 
 RETORT, SOURCE = sys.argv[1:3]
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testing"))
+import onnx_answers  # noqa: E402
 import torch_python  # noqa: E402
 
 torch_python.enter(SOURCE)
@@ -54,6 +56,7 @@ layers = [
   {{ kind = "avg_pool", kernel = 2 }}, "flatten", {{ kind = "layer_norm" }}, {{ kind = "dropout", rate = 0.2 }},
   {{ kind = "linear", out = 24 }}, "tanh", {{ kind = "linear", out = "classes", name = "fc" }},
 ]
+{private}
 [teacher]
 t = {{ network = "logistic", epochs = 1, batch = 2 }}
 [trial]
@@ -61,18 +64,18 @@ threads = 1
 noise = "seeded"
 delta = 1e-4
 steps = 2
-method = "dpdfd"
-teacher = "t"
-batch = 4
-student_batch = 4
-student_steps = 1
-replay = 0
-latent = 8
-generator_width = 4
 [sweep]
 name = "own"
-grid.student = ["resnet20", "small"]
+zip.row = [
+  {free}, student = "resnet20" }},
+  {free}, student = "small" }},
+  {{ method = "dpsgd", student = "private", noise = "secure", batch = 1, noise_multiplier = 1, norm_bound = 0.1, lr = 0.5 }},
+]
 """
+FREE = '{ method = "dpdfd", teacher = "t", batch = 4, student_batch = 4, student_steps = 1, replay = 0, latent = 8, generator_width = 4'
+# The ResNet-20 with norms that DP-SGD can use.
+PRIVATE = (RESNET20.replace("[network.resnet20]", "[network.private]").replace('kind = "batch_norm"', 'kind = "group_norm", groups = 4')
+           .replace('kind = "basic_block"', 'kind = "basic_block", norm = "group", groups = 4'))
 
 
 def call(*words):
@@ -134,11 +137,30 @@ def check_checkpoints(sweep, folder):
     check_checkpoint(sweep, folder, published, network)
 
 
+def check_onnx(name, folder, trial, images, expected):
+    path, python = f"{folder}/student.onnx", onnx_answers.find_python()
+    call("export", trial, "student", "--format", "onnx", "--out", path, "--force", "--results", f"{folder}/r")
+    if python is None:
+        print("not compared: no Python here has onnx and onnxruntime (bash cluster/setup.sh --tests brings them)")
+        return
+    ask = [python, onnx_answers.__file__, path, f"{folder}/answer.npy", f"{folder}/images.npy"]
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
+    run = subprocess.run(ask, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert numpy.array_equal(numpy.load(f"{folder}/images.npy"), images)
+    check(f"{name} ONNX Runtime", difference(numpy.load(f"{folder}/answer.npy"), expected))
+    said = json.loads(run.stdout)
+    assert said["network"] == name and said["trial"] == trial and json.loads(said["image"]) == list(images.shape[1:]), said
+    assert json.loads(said["retort"])["claims"] == json.loads(said["claims"]) and len(json.loads(said["mean"])) == 3, said
+    if name == "private":
+        assert any(claim["status"] == "proven" for claim in json.loads(said["claims"])), said["claims"]
+
+
 def check_students(sweep, folder):
     call("run", sweep, "--quiet", "--results", f"{folder}/r")
     trials = json.loads(call("list", "--json", "--results", f"{folder}/r"))["trials"]
     students = {trial["spec"]["network"]: trial["trial"] for trial in trials if trial["spec"]["role"] == "student"}
-    assert set(students) == {"resnet20", "small"}, students
+    assert set(students) == {"resnet20", "small", "private"}, students
     for name, trial in students.items():
         for form in ("safetensors", "torch"):
             path = f"{folder}/student.{form}"
@@ -151,6 +173,7 @@ def check_students(sweep, folder):
                 check(f"{name} {form}", difference(student(torch.from_numpy(images)).numpy(), expected))
         traced = torch.jit.trace(student, torch.from_numpy(images))
         traced.save(f"{folder}/student.pt")
+        check_onnx(name, folder, trial, images, expected)
         check(f"{name} TorchScript", difference(logits_of("torchscript", folder, images, "--torchscript", "--weights", f"{folder}/student.pt"), expected))
 
 
@@ -159,7 +182,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         sweep = f"{folder}/own.toml"
         with open(sweep, "w", encoding="utf-8") as file:
-            file.write(SWEEP.format(source=SOURCE, network=RESNET20))
+            file.write(SWEEP.format(source=SOURCE, network=RESNET20, private=PRIVATE, free=FREE))
         check_checkpoints(sweep, folder)
         check_students(sweep, folder)
     return 0

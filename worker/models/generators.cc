@@ -25,10 +25,9 @@
 namespace retort::worker {
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kEpsilon = Generator::kOuterEpsilon;
 // The constant that DAFL's code gives to its inner batch norms.
 constexpr double kInnerEpsilon = 0.8;
-constexpr double kSlope = 0.2;
 
 at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
                      Collective* gang) {
@@ -38,7 +37,7 @@ at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Te
 }
 
 // Leaky rectifier that overwrites its input: batch norm's backward pass does not look at its output.
-at::Tensor Rectified(at::Tensor x) { return at::leaky_relu_(x, kSlope); }
+at::Tensor Rectified(at::Tensor x) { return at::leaky_relu_(x, Generator::kSlope); }
 
 at::Tensor Doubled(const at::Tensor& x) { return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)}); }
 
@@ -65,7 +64,7 @@ at::Tensor ByChannel(const std::vector<double>& values, at::Device device) {
   return at::tensor(values, at::kDouble).to(at::kFloat).view({1, -1, 1, 1}).to(device);
 }
 
-constexpr std::int64_t kShrink = 4, kKernel = 5;
+constexpr std::int64_t kShrink = ConditionalGenerator::kShrink, kKernel = ConditionalGenerator::kKernel;
 
 // Of [rows, features].
 at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Collective* gang) {
@@ -85,7 +84,7 @@ void AddLayer(std::vector<ParameterShape>& shapes, const std::string& name, std:
 
 }  // namespace
 
-Generator::Stages Generator::StagesFor(ImageShape image, const GeneratorSettings& settings) {
+Generator::Stages Generator::FindStages(ImageShape image, const GeneratorSettings& settings) {
   const std::int64_t width = settings.width;
   const bool dafl = settings.network == GeneratorNetwork::dafl;
   if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, dafl ? kInnerEpsilon : kEpsilon};
@@ -93,7 +92,7 @@ Generator::Stages Generator::StagesFor(ImageShape image, const GeneratorSettings
 }
 
 Generator::Generator(ImageShape image, const GeneratorSettings& settings, const RngStream& stream, at::Device device)
-    : image_(image), settings_(settings), stages_(StagesFor(image, settings)) {
+    : image_(image), settings_(settings), stages_(FindStages(image, settings)) {
   const auto shrink = std::int64_t{1} << stages_.widths.size();
   const std::int64_t latent = settings.latent, width = settings.width;
   const std::int64_t cells = width * (image.height / shrink) * (image.width / shrink);
@@ -128,7 +127,7 @@ Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int6
 Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, const GeneratorSettings& settings,
                                                      const RngStream& stream, at::Device device) {
   RETORT_CHECK(settings.latent >= 1 && settings.width >= 2);
-  const std::size_t doublings = StagesFor(image, settings).widths.size();
+  const std::size_t doublings = FindStages(image, settings).widths.size();
   const auto shrink = std::int64_t{1} << doublings;
   if (image.height % shrink != 0 || image.width % shrink != 0) {
     return UsageError("The generator doubles its image " + std::string(doublings == 2 ? "twice" : "five times") +

@@ -39,6 +39,15 @@ struct GeneratorSettings {
 // teacher's training data, and a batch is a function of its latents and the parameters alone.
 class Generator {
  public:
+  static constexpr double kOuterEpsilon = 1e-5;  // of the batch norms before and behind the stages
+  static constexpr double kSlope = 0.2;          // of the rectifiers, below zero
+  // Image sides halve once a stage to the sides that the linear layer fills.
+  struct Stages {
+    std::vector<std::int64_t> widths;  // channels behind each doubling
+    double epsilon = 0;                // of their batch norms
+  };
+  [[nodiscard]] static Stages FindStages(ImageShape image, const GeneratorSettings& settings);
+
   // Error: usage, when height or width is no multiple of 4, or for large images of 32. width >= 2.
   [[nodiscard]] static Result<std::unique_ptr<Generator>> Create(ImageShape image, const GeneratorSettings& settings,
                                                                  const RngStream& stream, at::Device device = at::kCPU);
@@ -54,12 +63,6 @@ class Generator {
   [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
 
  private:
-  // Image sides halve once a stage to the sides that the linear layer fills.
-  struct Stages {
-    std::vector<std::int64_t> widths;  // channels behind each doubling
-    double epsilon = 0;                // of their batch norms
-  };
-  static Stages StagesFor(ImageShape image, const GeneratorSettings& settings);
   Generator(ImageShape image, const GeneratorSettings& settings, const RngStream& stream, at::Device device);
   [[nodiscard]] bool fast() const { return settings_.network == GeneratorNetwork::fast; }
   // What the last convolution says, as images.
@@ -83,6 +86,7 @@ struct ConditionalGeneratorSettings {
 // batch is a function of its latents, its classes and the parameters alone.
 class ConditionalGenerator {
  public:
+  static constexpr std::int64_t kShrink = 4, kKernel = 5;  // image sides over the first ones; of the convolutions
   // Error: usage, when height or width is no multiple of 4. width >= 2.
   [[nodiscard]] static Result<std::unique_ptr<ConditionalGenerator>> Create(
       ImageShape image, std::int64_t classes, const ConditionalGeneratorSettings& settings, const RngStream& stream,

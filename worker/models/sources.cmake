@@ -14,6 +14,10 @@ set(RETORT_MODELS_SOURCES
   models/layer_text.cc
   models/model_registry.cc
   models/network.cc
+  models/onnx/feature_graphs.cc
+  models/onnx/generator_graph.cc
+  models/onnx/graph_builder.cc
+  models/onnx/network_graph.cc
   models/resampling.cc
   models/saved_models.cc
   models/training_scopes.cc

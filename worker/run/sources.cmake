@@ -1,6 +1,7 @@
 set(RETORT_RUN_SOURCES
   run/attempt_cost.cc
   run/checkpoint_stamp.cc
+  run/exported_graph.cc
   run/failure.cc
   run/finished_attempt.cc
   run/gang_formation.cc

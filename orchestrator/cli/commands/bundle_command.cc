@@ -70,7 +70,7 @@ Result<std::vector<BundleMember>> CollectStudents(const Invocation& call, const 
     RETORT_ASSIGN_OR_RETURN(const storage::AttemptFile file, ReadFileOfRow(view, trial));
     const std::vector<storage::TensorBlob> state = SelectState(file.parameters, "student/");
     if (state.empty()) continue;
-    RETORT_ASSIGN_OR_RETURN(const std::string description, DescribeNetwork(call, trial.spec));
+    RETORT_ASSIGN_OR_RETURN(const std::string description, DescribeNetwork(call, trial));
     RETORT_ASSIGN_OR_RETURN(std::string bytes, storage::EncodeSafetensors(state, description));
     members.push_back({StudentMember(FormatTrialName(trial.spec)), std::move(bytes)});
     if (!HasBound(*trial.row)) ++unproven;

@@ -14,6 +14,7 @@
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/export_folder.h"
 #include "orchestrator/cli/commands/network_description.h"
+#include "orchestrator/cli/commands/onnx_export.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/render/json_documents.h"
@@ -77,11 +78,16 @@ Result<std::string> Student(const Exported& what, const std::string& format) {
   return EncodeState(state, format, what.description);
 }
 
-Result<std::string> EncodeGenerator(const Exported& what, const std::string& format) {
-  const std::vector<storage::TensorBlob> state = SelectState(what.file.parameters, "generator/");
+Result<std::vector<storage::TensorBlob>> ReadGenerator(const Exported& what) {
+  std::vector<storage::TensorBlob> state = SelectState(what.file.parameters, "generator/");
   if (state.empty())
     return UsageError(FormatTrialName(what.trial.spec) +
                       " left no generator: only students whose queries a generator makes do.");
+  return state;
+}
+
+Result<std::string> EncodeGenerator(const Exported& what, const std::string& format) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadGenerator(what));
   return EncodeState(state, format);
 }
 
@@ -149,11 +155,12 @@ struct ExportedPart {
 };
 
 const std::vector<ExportedPart>& Parts() {
-  static const std::vector<ExportedPart> parts = {{"student", {"safetensors", "torch", "npz"}, Student},
-                                                  {"generator", {"safetensors", "torch", "npz"}, EncodeGenerator},
-                                                  {"samples", {"png", "npz"}, Samples},
-                                                  {"curves", {"csv", "tensorboard", "mlflow"}, Curves},
-                                                  {"ledger", {"csv"}, Ledger}};
+  static const std::vector<ExportedPart> parts = {
+      {"student", {"safetensors", "torch", "npz", "onnx"}, Student},
+      {"generator", {"safetensors", "torch", "npz", "onnx"}, EncodeGenerator},
+      {"samples", {"png", "npz"}, Samples},
+      {"curves", {"csv", "tensorboard", "mlflow"}, Curves},
+      {"ledger", {"csv"}, Ledger}};
   return parts;
 }
 
@@ -187,15 +194,24 @@ const ExportedPart* FindPart(const CommandLine& line, std::vector<Diagnostic>& e
 }
 
 // Empty for what has no place for one, and, after a warning, where the worker does not answer.
-std::string DescribeExported(const Invocation& call, const ExportedPart& part, const TrialSpec& spec) {
+std::string DescribeExported(const Invocation& call, const ExportedPart& part, const TrialView& trial) {
   if (part.encode != Student || call.line.exported.format == "npz") return "";
-  Result<std::string> description = DescribeNetwork(call, spec);
+  Result<std::string> description = DescribeNetwork(call, trial);
   if (description.ok()) return *std::move(description);
   call.console.Message(
       "warning: " + call.line.out +
       " does not say what its layers are, so that load_student of the Python package cannot open it: " +
       description.status().message());
   return "";
+}
+
+Result<std::string> EncodeOnnx(const Invocation& call, const ExportedPart& part, const Exported& what) {
+  if (part.encode == Student) {
+    RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadNetwork(what));
+    return EncodeOnnxNetwork(call, what.trial, state);
+  }
+  RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadGenerator(what));
+  return EncodeOnnxGenerator(call, what.trial, state);
 }
 
 Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part, const ResultsView& view,
@@ -208,8 +224,9 @@ Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part,
                                   AddResultsOption(TrialCommand("explain", trial.spec), view.directory)));
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, trial));
   Exported what{view, trial, std::move(file), ""};
+  if (format == "onnx") return EncodeOnnx(call, part, what);
   if (part.encode == Student) RETORT_RETURN_IF_ERROR(ReadNetwork(what).status());
-  what.description = DescribeExported(call, part, trial.spec);
+  what.description = DescribeExported(call, part, trial);
   return part.encode(what, format);
 }
 
@@ -232,12 +249,12 @@ void AddExport(CLI::App& app, CommandLine& line, RawWords& words) {
       ->required();
   command
       ->add_option("WHAT", line.exported.what,
-                   "student (also a teacher's network), generator: safetensors, torch, npz; samples: png, npz; curves: "
-                   "csv, or with metrics, settings and claims tensorboard, mlflow; ledger: csv")
+                   "student (also a teacher's network), generator: safetensors, torch, npz, onnx; samples: png, npz; "
+                   "curves: csv, or with metrics, settings and claims tensorboard, mlflow; ledger: csv")
       ->required();
   command
       ->add_option("--format", line.exported.format,
-                   "safetensors, torch, npz, png, csv, tensorboard (event files) or mlflow (a file store)")
+                   "safetensors, torch, npz, onnx, png, csv, tensorboard (event files) or mlflow (a file store)")
       ->required();
   command->add_option("--out", line.out, "The file to write; of tensorboard and mlflow the folder")
       ->required()

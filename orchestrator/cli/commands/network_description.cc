@@ -11,6 +11,7 @@
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
 #include "orchestrator/agent/worker_query.h"
+#include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/version.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/trial_names.h"
@@ -30,29 +31,37 @@ std::vector<storage::TensorBlob> SelectState(const std::vector<storage::TensorBl
   return state;
 }
 
-Result<std::string> DescribeNetwork(const Invocation& call, const TrialSpec& spec) {
-  constexpr std::int64_t kDescriptionVersion = 1;
+Result<std::string> AskAboutNetwork(const Invocation& call, const TrialSpec& spec, const char* argument) {
   constexpr std::chrono::seconds kSilence{120};
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
   if (program.empty()) program = ProgramDirectory() + "/retort-worker";
-  RETORT_ASSIGN_OR_RETURN(
-      const std::string answer,
-      QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), cluster::kLayersArgument,
-                   EncodeTrialSpec(spec), "the question about the network " + spec.network, kSilence},
-                  [](const cluster::Progress&) {}));
+  return QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), argument, EncodeTrialSpec(spec),
+                      "the question about the network " + spec.network, kSilence},
+                     [](const cluster::Progress&) {});
+}
+
+ordered_json DescribeTrial(const TrialSpec& spec, const std::vector<privacy::Claim>& claims) {
+  RETORT_CHECK(spec.data != nullptr);
+  const PixelScale scale = FindPixelScale(*spec.data);
+  return {{"image", {spec.data->channels, spec.data->height, spec.data->width}},
+          {"classes", spec.data->classes},
+          {"mean", scale.mean},
+          {"std", scale.std},
+          {"trial", spec.id.Hex()},
+          {"name", FormatTrialName(spec)},
+          {"retort", VersionText()},
+          {"claims", ClaimsJson(claims)}};
+}
+
+Result<std::string> DescribeNetwork(const Invocation& call, const TrialView& trial) {
+  constexpr std::int64_t kDescriptionVersion = 1;
+  const TrialSpec& spec = trial.spec;
+  RETORT_ASSIGN_OR_RETURN(const std::string answer, AskAboutNetwork(call, spec, cluster::kLayersArgument));
   ordered_json layers = ordered_json::parse(answer, nullptr, false);
   if (!layers.is_array() || !spec.data) return EnvironmentError("The worker program's answer is no list of layers.");
-  const PixelScale scale = FindPixelScale(*spec.data);
-  ordered_json json = {{"version", kDescriptionVersion},
-                       {"network", spec.network},
-                       {"image", {spec.data->channels, spec.data->height, spec.data->width}},
-                       {"classes", spec.data->classes},
-                       {"mean", scale.mean},
-                       {"std", scale.std},
-                       {"trial", spec.id.Hex()},
-                       {"name", FormatTrialName(spec)},
-                       {"retort", VersionText()},
-                       {"layers", std::move(layers)}};
+  ordered_json json = {{"version", kDescriptionVersion}, {"network", spec.network}};
+  json.update(DescribeTrial(spec, trial.row ? trial.row->claims : std::vector<privacy::Claim>()));
+  json["layers"] = std::move(layers);
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

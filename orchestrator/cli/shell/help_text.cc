@@ -88,6 +88,8 @@ constexpr std::array kRows = {
         "pictures of each class, sought with a GAN and without"},
     Row{"export", "retort export dpdfd-working-digits-s0 student --format torch --out student.pth",
         "a state dict for PyTorch"},
+    Row{"export", "retort export dpdfd-working-digits-s0 student --format onnx --out student.onnx",
+        "a model for ONNX Runtime"},
     Row{"export", "retort export dpdfd-working-digits-s0 samples --format png --out samples.png",
         "the synthetic pictures"},
     Row{"export", "retort export dpdfd-working-digits-s0 generator --format safetensors --out generator.safetensors",

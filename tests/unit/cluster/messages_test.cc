@@ -170,5 +170,25 @@ TEST(WorkerReport, MissingFieldIsNamed) {
   EXPECT_FALSE(DecodeWorkerReport("no JSON").ok());
 }
 
+TEST(GraphAnswer, RoundTripsExactly) {
+  const GraphAnswer answer{{"conv1.weight", "fc.bias"}, std::string("\0\n\xff{", 4)};
+  const Result<GraphAnswer> read = DecodeGraphAnswer(EncodeGraphAnswer(answer));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->state, answer.state);
+  EXPECT_EQ(read->graph, answer.graph);
+}
+
+TEST(GraphAnswer, DamageIsNamed) {
+  for (const auto& [text, named] :
+       {std::pair(R"({"state": []})", "graph"), std::pair(R"({"graph": ""})", "state"),
+        std::pair(R"({"state": [1], "graph": ""})", "string"), std::pair(R"({"state": [], "graph": "?"})", "hex"),
+        std::pair("", "graph answer")}) {
+    const Result<GraphAnswer> read = DecodeGraphAnswer(text);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_EQ(read.status().code(), StatusCode::damage);
+    EXPECT_THAT(read.status().message(), HasSubstr(named));
+  }
+}
+
 }  // namespace
 }  // namespace retort::cluster

@@ -21,8 +21,6 @@
 namespace retort::worker {
 namespace {
 
-// Below it a root is flat: what is nothing has no gradient.
-constexpr double kMinSquare = 1e-12;
 constexpr std::int64_t kPixels = std::int64_t{1} << 14;  // worked on at a time
 
 std::int64_t CountCells(std::int64_t pixels, const OrientationForm& form) {
@@ -39,23 +37,6 @@ at::Tensor WindowWeightsElsewhere(std::int64_t pixels, const OrientationForm& fo
   const at::Tensor half = at::full({}, static_cast<double>(form.window) / 2, whole);
   const at::Tensor weight = 1 - (place - static_cast<double>(form.window - 1) / 2).abs() / half;
   return at::where(inside, weight, 0.0).to(at::kFloat);
-}
-
-// f32 [pixels, windows]: what a pixel counts in each window.
-at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
-  if (!device.is_cpu()) return WindowWeightsElsewhere(pixels, form, device);
-  const std::int64_t windows = CountCells(pixels, form);
-  at::Tensor weights = at::zeros({pixels, windows}, at::kFloat);
-  auto* weight = weights.data_ptr<float>();
-  const double middle = static_cast<double>(form.window - 1) / 2, half = static_cast<double>(form.window) / 2;
-  for (std::int64_t k = 0; k < windows; ++k) {
-    for (std::int64_t i = 0; i < form.window; ++i) {
-      const std::int64_t pixel = k * form.stride - form.padding + i;
-      if (pixel < 0 || pixel >= pixels) continue;
-      weight[pixel * windows + k] = static_cast<float>(1 - std::abs(static_cast<double>(i) - middle) / half);
-    }
-  }
-  return weights;
 }
 
 at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
@@ -77,6 +58,22 @@ at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
 }
 
 }  // namespace
+
+at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
+  if (!device.is_cpu()) return WindowWeightsElsewhere(pixels, form, device);
+  const std::int64_t windows = CountCells(pixels, form);
+  at::Tensor weights = at::zeros({pixels, windows}, at::kFloat);
+  auto* weight = weights.data_ptr<float>();
+  const double middle = static_cast<double>(form.window - 1) / 2, half = static_cast<double>(form.window) / 2;
+  for (std::int64_t k = 0; k < windows; ++k) {
+    for (std::int64_t i = 0; i < form.window; ++i) {
+      const std::int64_t pixel = k * form.stride - form.padding + i;
+      if (pixel < 0 || pixel >= pixels) continue;
+      weight[pixel * windows + k] = static_cast<float>(1 - std::abs(static_cast<double>(i) - middle) / half);
+    }
+  }
+  return weights;
+}
 
 at::Tensor OpponentColours(const at::Tensor& images) {
   const at::Tensor r = images.narrow(1, 0, 1), g = images.narrow(1, 1, 1), b = images.narrow(1, 2, 1);

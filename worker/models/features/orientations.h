@@ -24,6 +24,12 @@ struct OrientationForm {
 // two bins is shared by them. Adding a constant to an image, or scaling it, changes nothing. Part of the graph.
 [[nodiscard]] at::Tensor OrientationFeatures(const at::Tensor& images, const OrientationForm& form);
 
+// Below it a sum of squares counts as this: what is nothing has no gradient.
+inline constexpr double kMinSquare = 1e-12;
+
+// What a pixel counts in each window along one side: f32 [pixels, windows].
+[[nodiscard]] at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device = at::kCPU);
+
 // (r - g) / sqrt 2, (r + g - 2 b) / sqrt 6, (r + g + b) / sqrt 3 of [rows, 3, height, width].
 [[nodiscard]] at::Tensor OpponentColours(const at::Tensor& images);
 

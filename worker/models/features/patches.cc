@@ -22,8 +22,7 @@
 namespace retort::worker {
 namespace {
 
-constexpr double kPatchFloor = 0.01;  // added to the variance of a patch, in pixels of unit deviation
-constexpr double kZca = 0.1;          // added to the variance of every direction
+constexpr double kZca = 0.1;  // added to the variance of every direction
 constexpr std::int64_t kPatchesEach = 16, kClusterRounds = 10;
 constexpr std::uint64_t kPlacesKey = 0x7061746368, kStartKey = 0x7374617274;  // public: the same for everybody
 

@@ -14,6 +14,8 @@ struct PatchFilters {
   at::Tensor offset;   // f32 [count]
 };
 
+inline constexpr double kPatchFloor = 0.01;  // added to the variance of a patch, in pixels of unit deviation
+
 // Learnt from patches of `pictures` f32 [n, channels, height, width] of about unit deviation: contrast normalised,
 // whitened (ZCA, 0.1 added to every variance), `count` directions by spherical k-means, a direction and its opposite
 // being one. A function of its arguments alone.

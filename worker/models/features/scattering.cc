@@ -26,9 +26,9 @@ namespace retort::worker {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr std::int64_t kBorder = 4;  // pixels that are repeated around the picture
-constexpr double kWidth = 0.8;       // deviation of the finest wavelet, in pixels
-constexpr double kAverage = 1.6;     // of what averages
+constexpr std::int64_t kBorder = kScatteringBorder;
+constexpr double kWidth = 0.8;    // deviation of the finest wavelet, in pixels
+constexpr double kAverage = 1.6;  // of what averages
 
 // The transform of a Morlet wavelet of scale 2^scale, f32 [height, width]: a Gaussian around its frequency, less
 // as much of one around 0 as makes the mean vanish. Real, since the wavelet is symmetric.
@@ -53,32 +53,12 @@ at::Tensor Wavelet(std::int64_t height, std::int64_t width, int scale, double an
   return (around - mean * (around[0][0] / mean[0][0])).to(at::kFloat);
 }
 
-// f32 [orientations, height, width]
-at::Tensor Wavelets(const at::Tensor& wide, int scale, std::int64_t orientations) {
-  std::vector<at::Tensor> wavelets;
-  for (std::int64_t k = 0; k < orientations; ++k)
-    wavelets.push_back(Wavelet(wide.size(-2), wide.size(-1), scale,
-                               static_cast<double>(k) * kPi / static_cast<double>(orientations),
-                               4.0 / static_cast<double>(orientations), wide.device()));
-  return at::stack(wavelets);
-}
-
-// f32 [places, samples]: how much each sample, `apart` pixels from the next, counts at each place.
-at::Tensor Averages(std::int64_t places, std::int64_t samples, std::int64_t apart, at::Device device) {
-  const auto options = at::device(device).dtype(at::kDouble);
-  const double middle = static_cast<double>(kScatteringStride - 1) / 2 + kBorder;
-  const at::Tensor centre = (at::arange(places, options) * kScatteringStride + middle).unsqueeze(1);
-  const at::Tensor away = at::arange(samples, options).mul(apart).unsqueeze(0) - centre;
-  const at::Tensor weights = at::exp(away * away * (-1 / (2 * kAverage * kAverage)));
-  return (weights / weights.sum(1, true)).to(at::kFloat);
-}
-
 // Maps [rows, planes, height, width], sampled `apart` pixels apart, at the places: [rows, planes, down, across].
 struct Places {
   std::int64_t down = 0, across = 0;
   [[nodiscard]] at::Tensor Of(const at::Tensor& maps, std::int64_t apart) const {
-    const at::Tensor rows = Averages(down, maps.size(-2), apart, maps.device());
-    const at::Tensor columns = Averages(across, maps.size(-1), apart, maps.device());
+    const at::Tensor rows = ScatteringAverages(down, maps.size(-2), apart, maps.device());
+    const at::Tensor columns = ScatteringAverages(across, maps.size(-1), apart, maps.device());
     return at::matmul(rows, at::matmul(maps, columns.t()));
   }
 };
@@ -117,6 +97,24 @@ at::Tensor Averaged(const at::Tensor& wide, const Places& places, const at::Tens
 
 }  // namespace
 
+at::Tensor ScatteringWavelets(PlaneExtents plane, int scale, std::int64_t orientations, at::Device device) {
+  std::vector<at::Tensor> wavelets;
+  for (std::int64_t k = 0; k < orientations; ++k)
+    wavelets.push_back(Wavelet(plane.height, plane.width, scale,
+                               static_cast<double>(k) * kPi / static_cast<double>(orientations),
+                               4.0 / static_cast<double>(orientations), device));
+  return at::stack(wavelets);
+}
+
+at::Tensor ScatteringAverages(std::int64_t places, std::int64_t samples, std::int64_t apart, at::Device device) {
+  const auto options = at::device(device).dtype(at::kDouble);
+  const double middle = static_cast<double>(kScatteringStride - 1) / 2 + kBorder;
+  const at::Tensor centre = (at::arange(places, options) * kScatteringStride + middle).unsqueeze(1);
+  const at::Tensor away = at::arange(samples, options).mul(apart).unsqueeze(0) - centre;
+  const at::Tensor weights = at::exp(away * away * (-1 / (2 * kAverage * kAverage)));
+  return (weights / weights.sum(1, true)).to(at::kFloat);
+}
+
 at::Tensor ScatteringFeatures(const at::Tensor& images, std::int64_t orientations) {
   const at::Tensor planes = (images.size(1) == 3 ? OpponentColours(images) : images).contiguous();
   const std::int64_t height = planes.size(2), width = planes.size(3);
@@ -124,7 +122,9 @@ at::Tensor ScatteringFeatures(const at::Tensor& images, std::int64_t orientation
                       (width + kScatteringStride - 1) / kScatteringStride};
   const at::Tensor wide = RepeatBorder(  // to an even number of pixels
       planes, {kBorder, kBorder + width % 2, kBorder, kBorder + height % 2});
-  const at::Tensor fine = Paired(Wavelets(wide, 0, orientations)), coarse = Paired(Wavelets(wide, 1, orientations));
+  const PlaneExtents extents{wide.size(2), wide.size(3)};
+  const at::Tensor fine = Paired(ScatteringWavelets(extents, 0, orientations, wide.device())),
+                   coarse = Paired(ScatteringWavelets(extents, 1, orientations, wide.device()));
   constexpr std::int64_t kPixels = 6 * 36 * 36;
   return NormaliseRows(
       InParts(wide, kPixels, [&](const at::Tensor& rows) { return Averaged(rows, places, fine, coarse); }), 1);
