@@ -348,7 +348,16 @@ Status SolveDpGd(TrialSpec& spec) {
   return SolveReleases(spec, kExampleAdded, &TrialSpec::steps, "steps");
 }
 
-Status SolveDpSgd(TrialSpec& spec) {
+// The search itself, before rounding: it knows no norm bound.
+double SearchSubsampledNoise(double rate, std::int64_t steps, double delta, double aim, NoiseSearches& known) {
+  const auto [entry, fresh] = known.try_emplace({rate, steps, delta, aim}, 0.0);
+  if (fresh)
+    entry->second = steps > kMaxPldSteps ? SubsampledGaussianNoise(rate, static_cast<double>(steps), delta, aim)
+                                         : SubsampledGaussianPldNoise(rate, steps, delta, aim);
+  return entry->second;
+}
+
+Status SolveDpSgd(TrialSpec& spec, NoiseSearches& known) {
   if (spec.privacy.claim != ClaimTarget::example)
     return CannotMeet(spec, "DP-SGD training has the claim \"example\" only.");
   TrialSpec unit = spec;
@@ -366,11 +375,8 @@ Status SolveDpSgd(TrialSpec& spec) {
     return PlannedEpsilon(one, kExampleAdded) <= spec.privacy.epsilon;
   };
   if (spec.privacy.calibrate == Calibrate::noise) {
-    const std::int64_t steps = charged(spec.steps);
-    const double aim = ComputeTargetEpsilon(spec.privacy.epsilon);
-    const double noise = steps > kMaxPldSteps
-                             ? SubsampledGaussianNoise(rate, static_cast<double>(steps), spec.privacy.delta, aim)
-                             : SubsampledGaussianPldNoise(rate, steps, spec.privacy.delta, aim);
+    const double noise = SearchSubsampledNoise(rate, charged(spec.steps), spec.privacy.delta,
+                                               ComputeTargetEpsilon(spec.privacy.epsilon), known);
     if (!std::isfinite(noise)) return CannotMeet(spec, "no noise multiplier up to a million reaches it.");
     // Neither search is smooth to its last digits, so the rounded value is tried.
     spec.release.noise_multiplier = RoundUpToSixDigits(noise);
@@ -426,7 +432,7 @@ Status SolveReleasing(TrialSpec& spec) {
                : SolveReleases(spec, *relation, &TrialSpec::steps, "steps");
 }
 
-Status Solve(TrialSpec& spec) {
+Status Solve(TrialSpec& spec, NoiseSearches& known) {
   if (spec.privacy.claim == ClaimTarget::none) {
     return UsageError("calibrate needs claim: which claim is epsilon = " + ExactNumber(spec.privacy.epsilon) +
                       " about?");
@@ -453,7 +459,7 @@ Status Solve(TrialSpec& spec) {
                                   ? "this student adds no noise of its own; its claim is its teacher's."
                                   : std::string(DescribeReason(reason::kLossNoise)));
     case ReleaseKind::steps:
-      return SolveDpSgd(spec);
+      return SolveDpSgd(spec, known);
     case ReleaseKind::gradients:
     case ReleaseKind::responses:
     case ReleaseKind::votes:
@@ -554,7 +560,7 @@ Status Calibrator::Calibrate(TrialSpec& spec) {
   Solution& solution = entry->second;
   if (fresh) {
     TrialSpec trial = spec;
-    solution.status = Solve(trial);
+    solution.status = Solve(trial, searches_);
     if (solution.status.ok()) solution.status = CheckSolution(trial);
     solution.sigma = trial.release.sigma;
     solution.noise_multiplier = trial.release.noise_multiplier;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "experiments/base/status.h"
@@ -13,13 +15,19 @@ namespace retort::privacy {
 // Returns the largest computed epsilon whose claim, rounded up to thousandths with its margin, is at most `epsilon`.
 [[nodiscard]] double ComputeTargetEpsilon(double epsilon);
 
+// Searches for the noise multiplier of DP-SGD on batches at random, by sampling rate, steps that are charged, delta and
+// the epsilon that is aimed at: what was found, as it was before rounding.
+using NoiseSearches = std::map<std::tuple<double, std::int64_t, double, double>, double>;
+
 // Calibrates trials as CalibrateTrial does, and solves once for equal parameters: a sweep over seeds and data splits
-// asks for few distinct ones. Not thread-safe.
+// asks for few distinct ones. Trials that differ in their norm bounds share the search for the noise multiplier, which
+// is the same, and are each checked by themselves. Not thread-safe.
 class Calibrator {
  public:
   // As CalibrateTrial.
   [[nodiscard]] Status Calibrate(TrialSpec& spec);
-  [[nodiscard]] std::size_t solved() const { return solutions_.size(); }  // distinct parameters so far
+  [[nodiscard]] std::size_t solved() const { return solutions_.size(); }   // distinct parameters so far
+  [[nodiscard]] std::size_t searched() const { return searches_.size(); }  // of them, distinct searches for noise
 
  private:
   struct Solution {
@@ -28,6 +36,7 @@ class Calibrator {
     std::int64_t steps = 0, queries = 0;
   };
   std::unordered_map<std::string, Solution> solutions_;
+  NoiseSearches searches_;
 };
 
 // Equal for trials for which calibration solves the same.

@@ -274,7 +274,7 @@ std::string KeysMarkdown() {
       "Behind a sweep file, `trial.lr=0.1` sets a key, `trial.lr=0.1,0.2` makes an axis of the grid, `~sweep.grid.lr`\n"
       "takes away what the file says; `+` and `++` before a key change nothing. Rows of an axis that write the key\n"
       "themselves keep theirs, which a warning counts; where all do, `trial.KEY` is refused. `trial.reading` reaches\n"
-      "the methods that have readings, and a warning names the others.\n"
+      "the methods that have readings, and a warning names the others, as it does where `[trial]` says it.\n"
       "A default marked * is replaced by the preset of some kinds of trials, below. Keys with identity "
       "\"yes\" are part\n"
       "of the trial's id where they apply; the data set's digest, reader, classes and split, the teacher's "
@@ -324,7 +324,7 @@ std::string KeysMarkdown() {
       "`zip`; its\nscore is the mean over them. Every trial stays, with an epsilon of its own, and charges the ledger; "
       "that one was chosen is in\nno trial's epsilon, only in the total over all of them. What a search has suggested "
       "stands in the journal: a run that was\nstopped goes on with the same suggestions, and a larger `trials` goes "
-      "on from what there is.\n\n" +
+      "on from what there is (with successive-halving it\nmakes other rungs, and is another search).\n\n" +
       SectionTable("sweep.search") + "\n`space.KEY = { ... }`, of keys that are numbers:\n\n" +
       SectionTable("sweep.search.space.*");
   text += "\nConditions of `when` and `exclude`, and `rows` and `columns` of tables, also know `seed`.\n";

@@ -17,6 +17,7 @@ namespace retort {
 struct SearchOutcome {
   bool ended = false;           // for good
   std::optional<double> score;  // where it has one
+  std::size_t measured = 0;     // of a mean: trials that have one
 };
 
 // What was suggested and measured before, as a results folder has it.
@@ -24,6 +25,9 @@ struct SearchHistory {
   std::string identity;                      // IdentifySearchIn the sweep that was run
   std::map<std::size_t, TrialSpec> planned;  // by suggestion: one of its trials
   std::map<TrialId, SearchOutcome> outcomes;
+  // Of asha, during a run: suggestions that may be added now. Nothing where no run asks: then none is added to those
+  // that are planned, and where none is, the whole first rung is.
+  std::optional<std::size_t> room;
 };
 
 // The suggestion that a trial belongs to; nothing for a trial of no search.
@@ -33,14 +37,15 @@ struct SearchHistory {
 // stopped goes on from them, whatever would be suggested anew. Empty where the search is another one.
 [[nodiscard]] std::vector<SearchPoint> ListSuggested(const SearchSpec& spec, const SearchHistory& history);
 
-// The mean score of the trials of one suggestion, higher being better: not ended while one of them has not, without a
-// score where none has one.
+// Of the trials of one suggestion: the mean score, without one where none has one; not ended while one of them has not.
+[[nodiscard]] SearchOutcome AverageOutcomes(const std::vector<SearchOutcome>& trials);
+// The same, higher being better; nothing of a suggestion that has not ended.
 [[nodiscard]] SearchOutcome CombineOutcomes(const SearchSpec& spec, const std::vector<TrialId>& trials,
                                             const SearchHistory& history);
 
 // Returns the points to be tried next, in order: all of them for random and latin-hypercube; for tpe those of the next
 // round, and for successive-halving the best of the last rung on the next one, once everything before has ended. Empty:
-// nothing now. A function of spec, points and outcomes alone.
+// nothing now. A function of spec, points and outcomes alone. REQUIRES: not asha (search_rungs.h).
 [[nodiscard]] std::vector<SearchPoint> SuggestPoints(const SearchSpec& spec, const std::vector<SearchPoint>& points,
                                                      const std::vector<SearchOutcome>& outcomes);
 

@@ -135,6 +135,16 @@ SearchPoint DrawPoint(const SearchSpec& spec, std::size_t index, const std::set<
   return FindFree(spec, taken);
 }
 
+std::vector<SearchPoint> DrawPoints(const SearchSpec& spec, std::size_t count) {
+  std::set<SearchPoint> taken;
+  std::vector<SearchPoint> points;
+  while (points.size() < count) {
+    points.push_back(DrawPoint(spec, points.size(), taken));
+    taken.insert(points.back());
+  }
+  return points;
+}
+
 std::vector<SearchPoint> DrawLatinHypercube(const SearchSpec& spec) {
   const std::int64_t count = spec.trials;
   std::vector<SearchPoint> points(static_cast<std::size_t>(count));

@@ -32,6 +32,8 @@ using SearchPoint = std::vector<KeyValue>;
 [[nodiscard]] RngStream StreamOf(const SearchSpec& spec, std::size_t index);
 // A point at random that is none of `taken`. REQUIRES: there is one.
 [[nodiscard]] SearchPoint DrawPoint(const SearchSpec& spec, std::size_t index, const std::set<SearchPoint>& taken);
+// The first `count` points at random.
+[[nodiscard]] std::vector<SearchPoint> DrawPoints(const SearchSpec& spec, std::size_t count);
 // `spec.trials` points: in every dimension each of as many equal parts of its scale holds one of them.
 [[nodiscard]] std::vector<SearchPoint> DrawLatinHypercube(const SearchSpec& spec);
 

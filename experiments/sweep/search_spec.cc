@@ -15,6 +15,7 @@ namespace retort {
 namespace {
 
 constexpr const char* kExample = "{ low = 0.1, high = 10, scale = \"log\" }";
+constexpr const char* kMethodsWithRungs = "\"successive-halving\" or \"asha\"";
 constexpr std::array<std::string_view, 2> kGoals = {"maximize", "minimize"}, kScales = {"linear", "log"};
 
 // Reads one of `words`; null after an error.
@@ -28,6 +29,10 @@ const std::string_view* ReadWord(const TomlEntry& entry, const std::string& path
 }
 
 std::string MethodName(SearchMethod method) { return std::string(kSearchMethods[static_cast<std::size_t>(method)]); }
+
+bool IsAsynchronousMethod(std::string_view method) {
+  return method == kSearchMethods[static_cast<std::size_t>(SearchMethod::asha)];
+}
 
 bool IsWhole(double value) { return std::floor(value) == value && std::fabs(value) < 9e15; }
 
@@ -163,18 +168,19 @@ void ReadMethod(const TomlNode& search, const std::string& path, ReadContext& co
     if (word == nullptr) spec.valid = false;
     if (word != nullptr) spec.method = static_cast<SearchMethod>(word - kSearchMethods.data());
   }
-  const auto read = [&](const char* name, SearchMethod of, std::int64_t& value) {
+  const auto read = [&](const char* name, bool counts, const char* with, std::int64_t& value) {
     const TomlEntry* entry = search.Find(name);
     if (entry == nullptr) return;
     value = entry->value.integer;
-    if (spec.method == of || context.partial || !spec.valid) return;
-    context.diagnostics.AddWarning(entry->where, path + "." + name,
-                                   path + "." + name + " counts with method = \"" + MethodName(of) +
-                                       "\" alone, and the method is " + MethodName(spec.method));
+    if (counts || context.partial || !spec.valid) return;
+    context.diagnostics.AddWarning(
+        entry->where, path + "." + name,
+        path + "." + name + " counts with method = " + with + " alone, and the method is " + MethodName(spec.method));
   };
-  read("batch", SearchMethod::tpe, spec.batch);
-  read("startup", SearchMethod::tpe, spec.startup);
-  read("reduction", SearchMethod::successive_halving, spec.reduction);
+  const bool by_density = spec.method == SearchMethod::tpe;
+  read("batch", by_density, "\"tpe\"", spec.batch);
+  read("startup", by_density, "\"tpe\"", spec.startup);
+  read("reduction", spec.HasRungs(), kMethodsWithRungs, spec.reduction);
 }
 
 void ReadSpace(const TomlNode& search, const std::string& path, ReadContext& context) {
@@ -211,8 +217,8 @@ class RungReader {
 
   bool RefuseOthers(const SearchSpec& spec) {
     if (context_.partial || !spec.valid) return true;
-    return Refuse(entry_->where,
-                  " goes with method = \"successive-halving\" alone, and the method is " + MethodName(spec.method));
+    return Refuse(entry_->where, std::string(" goes with method = ") + kMethodsWithRungs +
+                                     " alone, and the method is " + MethodName(spec.method));
   }
 
   bool ReadRungs(SearchSpec& spec) {
@@ -257,7 +263,7 @@ class RungReader {
 
 void CheckTrials(const TomlNode& search, const std::string& path, ReadContext& context) {
   SearchSpec& spec = *context.document.search;
-  const double rungs = spec.HasRungs() && spec.valid ? static_cast<double>(spec.space.back().choices.size()) : 1;
+  const double rungs = spec.HasRungs() && spec.valid ? static_cast<double>(spec.rungs().size()) : 1;
   const double settings = CountPoints(spec) / rungs;
   if (!spec.valid || context.partial || static_cast<double>(spec.trials) <= settings) return;
   spec.valid = false;
@@ -279,7 +285,9 @@ std::vector<std::int64_t> ListRungSizes(std::int64_t trials, std::int64_t reduct
 
 std::int64_t CountSuggestions(const SearchSpec& spec) {
   if (!spec.HasRungs() || spec.space.empty()) return spec.trials;
-  const std::vector<std::int64_t> sizes = ListRungSizes(spec.trials, spec.reduction, spec.space.back().choices.size());
+  const std::size_t rungs = spec.rungs().size();
+  if (spec.IsAsynchronous()) return spec.trials * static_cast<std::int64_t>(std::max<std::size_t>(rungs, 1));
+  const std::vector<std::int64_t> sizes = ListRungSizes(spec.trials, spec.reduction, rungs);
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
 }
 
@@ -330,7 +338,9 @@ void CheckBesideSearch(ReadContext& context) {
 
 std::string IdentifySearch(const TomlNode& search) {
   TomlNode same = search;
-  if (search.Find("rungs") == nullptr)
+  const TomlEntry* method = search.Find("method");
+  const bool asynchronous = method != nullptr && IsAsynchronousMethod(method->value.text);
+  if (search.Find("rungs") == nullptr || asynchronous)
     std::erase_if(same.entries, [](const TomlEntry& entry) { return entry.key == "trials"; });
   return FormatTomlValue(same);
 }
@@ -359,11 +369,34 @@ std::string IdentifySearchIn(const std::string& sweep_toml) {
 }
 
 SearchTerms MakeSearchTerms(const SearchSpec& spec) {
-  SearchTerms terms{MethodName(spec.method), spec.score, spec.maximize, CountSuggestions(spec), {}, ""};
+  SearchTerms terms{MethodName(spec.method), spec.score, spec.maximize, CountSuggestions(spec), {}, "", {},
+                    spec.reduction};
+  if (spec.IsAsynchronous()) terms.trials = spec.trials;
   for (const SearchDimension& dimension : spec.space) terms.keys.emplace_back(dimension.key->TrialName());
-  if (spec.HasRungs() && !terms.keys.empty()) terms.rung_key = terms.keys.back();
+  if (!spec.HasRungs() || terms.keys.empty()) return terms;
+  terms.rung_key = terms.keys.back();
+  terms.rungs = spec.rungs();
   return terms;
 }
+
+bool SearchTerms::IsAsynchronous() const { return IsAsynchronousMethod(method); }
+
+namespace {
+
+// Adds what `rungs`, of a text that was planned once, says of them.
+void AddRungTerms(const TomlEntry& rungs, SearchTerms& terms) {
+  terms.rung_key = rungs.key;
+  terms.keys.push_back(rungs.key);
+  const SpecKey* key = FindKey(rungs.key, kInTrial);
+  const bool whole = key != nullptr && key->type == KeyType::count;
+  for (const TomlNode& value : rungs.value.items)
+    terms.rungs.push_back(whole ? KeyValue(value.integer) : KeyValue(value.Number()));
+  if (terms.IsAsynchronous()) return;
+  const std::vector<std::int64_t> sizes = ListRungSizes(terms.trials, terms.reduction, terms.rungs.size());
+  terms.trials = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+}
+
+}  // namespace
 
 std::optional<SearchTerms> ReadSearchTerms(const std::string& sweep_toml) {
   const std::optional<TomlNode> search = FindSearch(sweep_toml);
@@ -375,15 +408,9 @@ std::optional<SearchTerms> ReadSearchTerms(const std::string& sweep_toml) {
   if (const TomlEntry* trials = search->Find("trials")) terms.trials = trials->value.integer;
   if (const TomlEntry* space = search->Find("space"))
     for (const TomlEntry& entry : space->value.entries) terms.keys.push_back(entry.key);
+  if (const TomlEntry* reduction = search->Find("reduction")) terms.reduction = reduction->value.integer;
   const TomlEntry* rungs = search->Find("rungs");
-  if (rungs == nullptr || rungs->value.entries.size() != 1) return terms;
-  terms.rung_key = rungs->value.entries.front().key;
-  terms.keys.push_back(terms.rung_key);
-  const TomlEntry* reduction = search->Find("reduction");
-  const std::vector<std::int64_t> sizes =
-      ListRungSizes(terms.trials, reduction == nullptr ? SearchSpec().reduction : reduction->value.integer,
-                    rungs->value.entries.front().value.items.size());
-  terms.trials = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  if (rungs != nullptr && rungs->value.entries.size() == 1) AddRungTerms(rungs->value.entries.front(), terms);
   return terms;
 }
 

@@ -271,7 +271,8 @@ constexpr SectionKey kSections[] = {
      true,
      {1, 100000, false},
      "",
-     "suggestions in all, or of the first rung; each runs once a seed, and once a row of grid and zip"},
+     "suggestions in all, or of the first rung where there are rungs; each runs once a seed, and once a row of grid "
+     "and zip"},
     {"sweep.search",
      "method",
      text,
@@ -279,8 +280,10 @@ constexpr SectionKey kSections[] = {
      {},
      "\"tpe\"",
      "\"random\", \"latin-hypercube\" (both known before anything runs); \"tpe\": the tree-structured Parzen "
-     "estimator, which reads the scores of finished trials; or \"successive-halving\": the best of a rung run again on "
-     "the next one"},
+     "estimator, which reads the scores of finished trials; \"successive-halving\": the best of a rung run again on "
+     "the "
+     "next one, when all of it have ended; or \"asha\": the same without waiting, a suggestion that is among the best "
+     "of those that have ended on its rung goes on as soon as a slot is free"},
     {"sweep.search",
      "score",
      text,
@@ -311,15 +314,15 @@ constexpr SectionKey kSections[] = {
      false,
      {},
      "",
-     "of successive-halving: the key that grows and its values, as rungs.steps = [50, 150, 450]; every trial of a rung "
-     "starts anew, with noise for its own steps"},
+     "of successive-halving and asha: the key that grows and its values, as rungs.steps = [50, 150, 450]; every trial "
+     "of a rung starts anew, with noise for its own steps"},
     {"sweep.search",
      "reduction",
      count,
      false,
      {2, 1000, false},
      "3",
-     "of successive-halving: of so many suggestions of a rung the best one goes on"},
+     "of successive-halving and asha: of so many suggestions of a rung the best one goes on"},
     {"sweep.search.space.*", "low", number, true, {-1e300, 1e300, false}, "", "the least value"},
     {"sweep.search.space.*", "high", number, true, {-1e300, 1e300, false}, "", "the largest value"},
     {"sweep.search.space.*",

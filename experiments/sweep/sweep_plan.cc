@@ -23,6 +23,7 @@
 #include "experiments/sweep/data_tables.h"
 #include "experiments/sweep/figure_specs.h"
 #include "experiments/sweep/network_tables.h"
+#include "experiments/sweep/search_rungs.h"
 #include "experiments/sweep/sweep_document.h"
 #include "experiments/sweep/table_specs.h"
 #include "experiments/sweep/trial_resolver.h"
@@ -31,7 +32,6 @@
 namespace retort {
 namespace {
 
-constexpr int kFileSource = 0;  // Position::source of the sweep file's own text, which is read first
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20, kPiece = std::size_t{64} << 10;
 
 using Alike = std::tuple<std::string, Reading, std::string, std::string, std::uint64_t>;
@@ -206,7 +206,12 @@ class Planner {
   void AddCandidates();
   // The points of the search, as far as they are known.
   void AddSuggested();
+  // Of asha: what free slots try, after `points`.
+  void AddToFreeSlots(std::vector<SearchPoint> points, const SearchHistory& history);
   void AddSuggestion(const SearchPoint& point);
+  // The same of asha, and whether any trial of it is not excluded. One without has no number: the journal, from which a
+  // run goes on, does not know it.
+  [[nodiscard]] bool AddNumbered(const SearchPoint& point);
   [[nodiscard]] bool WereSuggested() const;
   void ForgetTrials();
   [[nodiscard]] bool MayBeSearched(const TrialSpec& spec);
@@ -218,7 +223,7 @@ class Planner {
   [[nodiscard]] bool DigestFile(const TeacherDefinition& teacher, TrialSpec& spec);
   void WarnAboutUnusedTeachers() const;
   void WarnAboutUnusedNetworks() const;
-  // Where the command line asks for a reading: which methods have none.
+  // Where [trial] or the command line asks for a reading: which methods have none.
   void WarnAboutMethodsWithoutReadings() const;
   [[nodiscard]] std::size_t MaxTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
@@ -489,7 +494,7 @@ void Planner::WarnAboutUnusedNetworks() const {
 
 void Planner::WarnAboutMethodsWithoutReadings() const {
   const Assignment* reading = FindStrongest({&document_.trial}, "reading");
-  if (reading == nullptr || reading->where.source == kFileSource) return;
+  if (reading == nullptr) return;
   std::vector<std::string> without;
   for (const TrialSpec& spec : trials_) {
     const MethodTraits* method = spec.role == Role::student ? FindMethod(spec.method) : nullptr;
@@ -609,6 +614,7 @@ void Planner::AddSuggested() {
     ForgetTrials();
     points.clear();
   }
+  if (search.IsAsynchronous()) return AddToFreeSlots(std::move(points), history);
   for (;;) {
     std::vector<SearchOutcome> outcomes;
     for (const std::vector<TrialId>& trials : suggested_) outcomes.push_back(CombineOutcomes(search, trials, history));
@@ -616,6 +622,34 @@ void Planner::AddSuggested() {
     if (next.empty()) return;
     for (const SearchPoint& point : next) AddSuggestion(point);
     points.insert(points.end(), next.begin(), next.end());
+  }
+}
+
+bool Planner::AddNumbered(const SearchPoint& point) {
+  AddSuggestion(point);
+  if (!suggested_.back().empty()) return true;
+  suggested_.pop_back();
+  return false;
+}
+
+void Planner::AddToFreeSlots(std::vector<SearchPoint> points, const SearchHistory& history) {
+  const SearchSpec& search = *document_.search;
+  if (!search.valid) return;
+  const std::vector<SearchPoint> first_rung = DrawFirstRung(search);
+  if (points.empty() && !history.room) {
+    for (const SearchPoint& point : first_rung) (void)AddNumbered(point);
+    return;
+  }
+  std::vector<SearchOutcome> outcomes;
+  for (const std::vector<TrialId>& trials : suggested_) outcomes.push_back(CombineOutcomes(search, trials, history));
+  std::size_t room = std::max<std::size_t>(history.room.value_or(0), points.empty() ? 1 : 0);
+  while (room > 0) {
+    const std::optional<SearchPoint> next = SuggestNext(search, first_rung, points, outcomes);
+    if (!next) return;
+    const bool numbered = AddNumbered(*next);
+    points.push_back(*next);
+    outcomes.push_back(numbered ? CombineOutcomes(search, suggested_.back(), history) : SearchOutcome());
+    room -= numbered ? 1 : 0;
   }
 }
 

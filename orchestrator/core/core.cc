@@ -310,11 +310,12 @@ const std::string& Core::SpecText(TrialId id) {
   return *trial.spec_text;
 }
 
-bool Core::AllFinal() const {
+std::size_t Core::CountFinal() const {
   return CountIn(TrialState::succeeded) + CountIn(TrialState::failed) + CountIn(TrialState::parent_failed) +
-             CountIn(TrialState::cancelled) ==
-         plan_.size();
+         CountIn(TrialState::cancelled);
 }
+
+bool Core::AllFinal() const { return CountFinal() == plan_.size(); }
 
 Result<std::size_t> Core::FindIndex(TrialId id) const {
   const auto found = by_id_.find(id);

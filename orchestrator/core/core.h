@@ -102,6 +102,7 @@ class Core {
   [[nodiscard]] const std::vector<std::size_t>& plan() const { return plan_; }
   [[nodiscard]] const Trial& At(std::size_t index) const { return trials_[index]; }
   [[nodiscard]] std::size_t known() const { return trials_.size(); }  // planned or not
+  [[nodiscard]] std::size_t CountFinal() const;                       // of planned trials
   // Of planned trials.
   [[nodiscard]] std::size_t CountIn(TrialState state) const { return counts_[static_cast<std::size_t>(state)]; }
   [[nodiscard]] bool AllFinal() const;
@@ -171,7 +172,9 @@ class Core {
   std::optional<double> work_ends;  // monotonic: then it saves and stops; nothing = no limit
   std::optional<StopRequest> stop;
   bool may_lease = true;                 // false: not all agents have had their time to register
-  bool more_may_come = false;            // a search may suggest trials when all have ended (search_rounds.h)
+  bool more_may_come = false;            // a search may suggest further trials (search_rounds.h)
+  bool fills_slots = false;              // that search does so when a slot is free, and not when all have ended
+  std::optional<std::size_t> exhausted;  // planned trials that had ended when that search had none for a free slot
   bool quota_spent = false;              // the stop is the quota's: running again would not help
   std::optional<double> last_tick;       // monotonic
   double silence_due = 0;                // monotonic: no agent or attempt can have been silent for too long before this

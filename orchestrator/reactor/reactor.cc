@@ -477,6 +477,7 @@ void PlanTrial(Core& core, const TrialSpec& spec, Now now, Outbox& outbox) {
 Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
   RETORT_RETURN_IF_ERROR(CheckPlan(core, plan));
   core.quota = plan.quota;
+  core.fills_slots = plan.search && plan.search->IsAsynchronous();
   const bool same = core.opened() && SamePlan(core, plan);
   if (same && core.AllFinal() && core.missing_rows().empty()) return {};
   const std::string& provenance = core.settings().provenance_json;

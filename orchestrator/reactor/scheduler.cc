@@ -27,6 +27,8 @@ class QuotaGate {
   // Whether this trial may start. Call it once for each queued trial.
   [[nodiscard]] bool Admits(const Trial& trial);
   void Started(const Trial& trial);
+  // Of `slots`, those for which a new trial may start in this round.
+  [[nodiscard]] std::size_t LimitNew(std::size_t slots) const;
 
  private:
   [[nodiscard]] bool RefusesNewTrials() const;
@@ -61,6 +63,17 @@ bool QuotaGate::Admits(const Trial& trial) {
 
 void QuotaGate::Started(const Trial& trial) {
   if (trial.attempts == 0) ++started_new_;
+}
+
+std::size_t QuotaGate::LimitNew(std::size_t slots) const {
+  if (!limited_) return slots;
+  if (spent_) return 0;
+  const auto limit = [&slots](std::int64_t most, std::int64_t used) {
+    if (most > 0) slots = std::min(slots, static_cast<std::size_t>(std::max<std::int64_t>(most - used, 0)));
+  };
+  limit(core_.quota.concurrency, core_.usage().active());
+  limit(core_.quota.trials, core_.usage().trials());
+  return slots;
 }
 
 bool SlotFirst(const Seat& a, const Seat& b) { return a.slot != b.slot ? a.slot < b.slot : a.rank < b.rank; }
@@ -370,6 +383,14 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
     gate.Started(trial);
   }
   return placements;
+}
+
+std::size_t CountIdleSlots(const Core& core, Now now) {
+  if (core.stop || core.ended || !core.may_lease || !core.fleet.HasFreeSeat()) return 0;
+  for (const Core::ReadyKey& key : core.ready())
+    if (IsRetryDue(core.At(key.index).retry_at, now.unix_seconds)) return 0;
+  const std::size_t free = core.fleet.FreeSeats().size(), waiting = core.CountIn(TrialState::waiting);
+  return QuotaGate(core, now).LimitNew(free - std::min(free, waiting));
 }
 
 void LeaseQueued(Core& core, Now now, Outbox& outbox) {

@@ -20,6 +20,9 @@ struct Placement {
 // gang that finds too few keeps those that it will need free; later trials fill only the others, so that it
 // starts when enough of what runs now has ended. Pure; changes nothing.
 [[nodiscard]] std::vector<Placement> Schedule(const Core& core, Now now);
+// Returns how many slots are free that no trial of the plan is to have, whether it is queued or waits for its teacher,
+// and that the quota leaves to a new one. 0 while one is queued whose back-off has passed.
+[[nodiscard]] std::size_t CountIdleSlots(const Core& core, Now now);
 // Leases the queued trials that Schedule places: attempts begin, and their agents are told.
 void LeaseQueued(Core& core, Now now, Outbox& outbox);
 // Once every agent has registered: error usage for a trial that asks for more devices than there are, with

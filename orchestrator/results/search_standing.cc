@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "experiments/base/number_text.h"
 #include "experiments/methods/spec_keys.h"
+#include "experiments/sweep/search_rungs.h"
 #include "orchestrator/reactor/search_rounds.h"
 #include "orchestrator/results/trial_names.h"
 
@@ -16,18 +18,19 @@ namespace {
 
 struct Suggestion {
   const TrialView* first = nullptr;
-  bool ended = true;
-  double sum = 0;
-  std::size_t measured = 0;
-
-  [[nodiscard]] double Mean() const { return sum / static_cast<double>(measured); }
+  std::vector<SearchOutcome> trials;
 };
 
-// The rung that a suggestion stands on; nothing without rungs. Scores of different rungs are not compared.
-std::optional<KeyValue> FindRung(const Suggestion& suggestion, const SearchTerms& terms) {
-  const SpecKey* key = terms.rung_key.empty() ? nullptr : FindKey(terms.rung_key, kInTrial);
-  if (key == nullptr) return std::nullopt;
-  return key->get(suggestion.first->spec);
+const SpecKey* FindRungKey(const SearchTerms& terms) {
+  return terms.rung_key.empty() ? nullptr : FindKey(terms.rung_key, kInTrial);
+}
+
+// What is searched, of a suggestion; the rung that it stands on last, where there are rungs.
+SearchPoint FindPoint(const Suggestion& suggestion, const SearchTerms& terms) {
+  SearchPoint point;
+  for (const std::string& name : terms.keys)
+    if (const SpecKey* key = FindKey(name, kInTrial)) point.push_back(key->get(suggestion.first->spec));
+  return point;
 }
 
 std::optional<double> FindScore(const TrialView& trial, const std::string& score) {
@@ -39,11 +42,12 @@ std::optional<double> FindScore(const TrialView& trial, const std::string& score
   return std::nullopt;
 }
 
-BestSuggestion Describe(std::size_t number, const Suggestion& suggestion, const SearchTerms& terms) {
+BestSuggestion Describe(std::size_t number, const Suggestion& suggestion, const SearchOutcome& outcome,
+                        const SearchTerms& terms) {
   BestSuggestion best;
   best.number = number;
-  best.score = suggestion.Mean();
-  best.measured = suggestion.measured;
+  best.score = *outcome.score;
+  best.measured = outcome.measured;
   best.name = FormatTrialName(suggestion.first->spec);
   best.trial = suggestion.first->spec.id;
   for (const std::string& key : terms.keys)
@@ -52,36 +56,80 @@ BestSuggestion Describe(std::size_t number, const Suggestion& suggestion, const 
   return best;
 }
 
+using Suggestions = std::map<std::size_t, Suggestion>;
+
+// Counts of asha how many suggestions there will be at least, and finds whether more than those may follow: of one that
+// has not ended, whether it goes on is not known.
+void CountAsynchronous(const Suggestions& suggestions, SearchStanding& standing) {
+  const SearchTerms& terms = standing.terms;
+  std::vector<SearchPoint> points;
+  std::vector<SearchOutcome> outcomes;
+  std::int64_t left = terms.trials;  // of the first rung
+  bool open = false;
+  for (const auto& [number, suggestion] : suggestions) {
+    points.push_back(FindPoint(suggestion, terms));
+    outcomes.push_back(AverageOutcomes(suggestion.trials));
+    if (outcomes.back().score && !terms.maximize) outcomes.back().score = -*outcomes.back().score;
+    if (points.back().back() == terms.rungs.front()) --left;
+    open = open || (!outcomes.back().ended && points.back().back() != terms.rungs.back());
+  }
+  standing.total = static_cast<std::int64_t>(standing.suggested) + std::max<std::int64_t>(left, 0);
+  standing.may_grow = open || left > 0 || FindPromotion(terms.reduction, terms.rungs, points, outcomes).has_value();
+}
+
+// The same of successive-halving, whose rungs are smaller than planned where too few of the one before have a score.
+void CountRounds(const Suggestions& suggestions, SearchStanding& standing) {
+  const SearchTerms& terms = standing.terms;
+  standing.total = terms.trials;
+  if (suggestions.empty()) return;
+  const SearchPoint last = FindPoint(suggestions.rbegin()->second, terms);
+  const bool goes_on = std::any_of(suggestions.begin(), suggestions.end(), [&](const auto& entry) {
+    const SearchOutcome outcome = AverageOutcomes(entry.second.trials);
+    return FindPoint(entry.second, terms).back() == last.back() && (!outcome.ended || outcome.score);
+  });
+  if (last.back() == terms.rungs.back() || !goes_on) standing.total = static_cast<std::int64_t>(standing.suggested);
+}
+
+void CountExpected(const Suggestions& suggestions, SearchStanding& standing) {
+  const SearchTerms& terms = standing.terms;
+  if (!suggestions.empty()) standing.suggested = suggestions.rbegin()->first + 1;
+  if (FindRungKey(terms) == nullptr || terms.rungs.empty())
+    standing.total = terms.trials;
+  else if (terms.IsAsynchronous())
+    CountAsynchronous(suggestions, standing);
+  else
+    CountRounds(suggestions, standing);
+}
+
 // `find_number`: of the suggestion that a trial belongs to; nothing for one that is left out.
 template <typename F>
 SearchStanding Judge(const SearchTerms& terms, const ResultsView& view, F find_number) {
-  std::map<std::size_t, Suggestion> suggestions;
+  Suggestions suggestions;
   for (const TrialView& trial : view.trials) {
     const std::optional<std::size_t> number = find_number(trial);
     if (!number) continue;
     Suggestion& suggestion = suggestions[*number];
     if (suggestion.first == nullptr) suggestion.first = &trial;
-    suggestion.ended = suggestion.ended && IsFinal(trial.state);
-    const std::optional<double> score = FindScore(trial, terms.score);
-    if (!score) continue;
-    suggestion.sum += *score;
-    ++suggestion.measured;
+    suggestion.trials.push_back({IsFinal(trial.state), FindScore(trial, terms.score)});
   }
-  SearchStanding standing{terms, 0, 0, std::nullopt};
-  std::optional<KeyValue> rung;
-  if (!suggestions.empty()) standing.suggested = suggestions.rbegin()->first + 1;
+  SearchStanding standing;
+  standing.terms = terms;
+  CountExpected(suggestions, standing);
+  const SpecKey* rung_key = FindRungKey(terms);
+  std::optional<KeyValue> rung;  // of the best: scores of different rungs are not compared
   for (const auto& [number, suggestion] : suggestions) {
-    if (!suggestion.ended) continue;
+    const SearchOutcome outcome = AverageOutcomes(suggestion.trials);
+    if (!outcome.ended) continue;
     ++standing.ended;
-    if (suggestion.measured == 0) continue;
-    const std::optional<KeyValue> reached = FindRung(suggestion, terms);
-    const double score = suggestion.Mean();
-    const bool better =
-        !standing.best || reached > rung ||
-        (reached == rung && (terms.maximize ? score > standing.best->score : score < standing.best->score));
+    if (!outcome.score) continue;
+    const std::optional<KeyValue> reached =
+        rung_key == nullptr ? std::nullopt : std::optional(rung_key->get(suggestion.first->spec));
+    const bool better = !standing.best || reached > rung ||
+                        (reached == rung && (terms.maximize ? *outcome.score > standing.best->score
+                                                            : *outcome.score < standing.best->score));
     if (!better) continue;
     rung = reached;
-    standing.best = Describe(number, suggestion, terms);
+    standing.best = Describe(number, suggestion, outcome, terms);
   }
   return standing;
 }
@@ -106,15 +154,14 @@ std::optional<SearchStanding> FindStanding(const ResultsView& view) {
 }
 
 std::string DescribeStanding(const SearchStanding& standing) {
-  std::string text =
-      fmt::format("Search ({}) by {}: {} of {} {} ended", standing.terms.method, standing.terms.score, standing.ended,
-                  standing.terms.trials, standing.terms.trials == 1 ? "suggestion has" : "suggestions have");
+  std::string text = fmt::format("Search ({}) by {}: {} of {}{} {} ended", standing.terms.method, standing.terms.score,
+                                 standing.ended, standing.may_grow ? "at least " : "", standing.total,
+                                 standing.total == 1 ? "suggestion has" : "suggestions have");
   if (!standing.best) return text + ", none with a score yet.";
   const BestSuggestion& best = *standing.best;
   const std::string score =
       standing.terms.score.ends_with("accuracy") ? PercentText(best.score) + " %" : SixDigitNumber(best.score);
-  text += fmt::format("; the best{} is suggestion {}, {}, with {}",
-                      static_cast<std::int64_t>(standing.ended) < standing.terms.trials ? " so far" : "", best.number,
+  text += fmt::format("; the best{} is suggestion {}, {}, with {}", standing.MayChange() ? " so far" : "", best.number,
                       best.name, score);
   if (best.measured > 1)
     text += fmt::format(" in the mean over {}", TrialsText(static_cast<std::int64_t>(best.measured)));

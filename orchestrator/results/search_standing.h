@@ -28,7 +28,14 @@ struct BestSuggestion {
 struct SearchStanding {
   SearchTerms terms;
   std::size_t suggested = 0, ended = 0;
-  std::optional<BestSuggestion> best;  // of those that have ended; the first of equal ones
+  std::int64_t total = 0;  // suggestions in all, as far as it is known: fewer than planned where too few have a score
+  bool may_grow = false;   // asha: more than `total` may follow
+  std::optional<BestSuggestion> best;  // of those that have ended, on the highest rung; the first of equal ones
+
+  // Whether more is to be suggested.
+  [[nodiscard]] bool IsOpen() const { return may_grow || static_cast<std::int64_t>(suggested) < total; }
+  // Whether another may become the best.
+  [[nodiscard]] bool MayChange() const { return IsOpen() || ended < suggested; }
 };
 
 // Of the trials of `plan`, which searches. `view` may hold fewer of them, or others.

@@ -306,8 +306,7 @@ TrialsStatus ComputeTrialsStatus(const ResultsView& view, const CostModel& costs
   trials.finished = planned && std::all_of(view.trials.begin(), view.trials.end(),
                                            [](const TrialView& t) { return IsFinal(t.state); });
   trials.search = FindStanding(view);
-  if (trials.search && static_cast<std::int64_t>(trials.search->suggested) < trials.search->terms.trials)
-    trials.finished = false;  // more is to be suggested
+  if (trials.search && trials.search->IsOpen()) trials.finished = false;
   trials.counts = CountStates(view);
   trials.problems = ListTrialProblems(view);
   for (const std::string& copy : root == nullptr ? std::vector<std::string>() : root->copies)

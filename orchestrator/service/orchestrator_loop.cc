@@ -84,7 +84,7 @@ void OrchestratorLoop::SearchBy(PlanSearch plan) {
 Status OrchestratorLoop::Suggest(Now now) {
   if (!plan_search_) return {};
   RETORT_ASSIGN_OR_RETURN(const std::size_t added, ContinueSearch(core_, plan_search_, now, outbox_));
-  if (added > 0)
+  if (added > 0 && !core_.fills_slots)
     view_.PrintLine(fmt::format("search: {} have ended, {} more suggested from their scores",
                                 TrialsText(static_cast<std::int64_t>(core_.plan().size() - added)), added),
                     now);

@@ -86,6 +86,88 @@ class SearchTest(sweep_run.WrittenSweep):
         self.retort("run", self.sweep)
         self.assertEqual(self.suggested(), before)
 
+    def write_asha(self, trials=9):
+        self.write(method="asha", trials=trials, keys="reduction = 2\nrungs.batch = [16, 32, 64]")
+
+    def assert_promoted(self, trials):
+        """Every suggestion of a higher rung was tried on the one below before, and none twice."""
+        seen = set()
+        for trial in trials:
+            setting, batch = (trial["spec"]["lr"], trial["spec"]["norm_bound"]), trial["spec"]["batch"]
+            self.assertNotIn((setting, batch), seen)
+            if batch > 16:
+                self.assertIn((setting, batch // 2), seen)
+            seen.add((setting, batch))
+
+    def test_asha_promotes_without_waiting(self):
+        self.write_asha()
+        planned = self.json("plan", self.sweep)
+        self.assertEqual([t["spec"]["batch"] for t in planned["trials"]], [16] * 9)
+        self.assertEqual(planned["search"]["trials"], 9)
+        self.assertIn("and more while it runs", self.retort("plan", self.sweep).stdout)
+        run = self.retort("table", self.sweep, "--complete", code=None)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("decides while it runs", run.stderr)
+        self.retort("run", self.sweep, "--slots", "2")
+        trials = self.json("list")["trials"]
+        batches = [t["spec"]["batch"] for t in trials]
+        self.assertEqual({t["state"] for t in trials}, {"succeeded"})
+        self.assertEqual(sorted(t["trial"] for t in trials if t["spec"]["batch"] == 16),
+                         sorted(t["trial"] for t in planned["trials"]))
+        self.assertGreaterEqual(batches.count(32), 4)
+        self.assertGreaterEqual(batches.count(64), 1)
+        self.assertLess(batches.index(32), 8)  # before the first rung had started, let alone ended
+        self.assert_promoted(trials)
+        status = self.json("status")
+        self.assertTrue(status["finished"])
+        search = status["search"]
+        self.assertEqual((search["suggested"], search["ended"], search["trials"]), (len(trials),) * 3)
+        self.assertEqual(search["rungs"], "batch")
+        top = {t["trial"]: t["metrics"]["public.accuracy"] for t in trials if t["spec"]["batch"] == 64}
+        self.assertEqual(search["best"]["score"], max(top.values()))
+        self.assertEqual(self.json("plan", self.sweep)["search"]["best"], search["best"])
+        self.assertNotIn("and more while it runs", self.retort("plan", self.sweep).stdout)
+        self.assertIn(f"suggestion {search['best']['suggestion']}, ",
+                      " ".join(self.retort("table", self.sweep).stdout.split()))
+        self.assertEqual(len(self.json("table", self.sweep)["cells"]), len(trials))
+        self.retort("verify")
+        before = self.suggested()
+        self.retort("run", self.sweep)
+        self.assertEqual(self.suggested(), before)
+
+    def test_kills_undo_no_decision_of_asha(self):
+        self.write_asha()
+        began = time.monotonic()
+        self.start().communicate()
+        took = time.monotonic() - began
+        chance = random.Random(12)
+        for number in range(ROUNDS):
+            self.results = os.path.join(self.folder, "results", f"tuned-{number}")
+            decided = []
+            for _ in range(chance.randint(2, 5)):
+                process = self.start()
+                time.sleep(chance.uniform(0.01, took))
+                process.kill()
+                process.communicate()
+                listed = self.retort("list", "--json", code=None)
+                if listed.returncode == 0:  # else it was killed before there was a plan
+                    now = [t["trial"] for t in json.loads(listed.stdout)["trials"]]
+                    self.assertEqual(now[:len(decided)], decided)
+                    decided = now
+            self.retort("run", self.sweep, "--slots", "1")
+            trials = self.json("list")["trials"]
+            self.assertEqual([t["trial"] for t in trials][:len(decided)], decided)
+            self.assertEqual({t["state"] for t in trials}, {"succeeded"})
+            self.assert_promoted(trials)
+            self.retort("verify")
+            if number == 0:
+                self.write_asha(trials=12)
+                self.retort("run", self.sweep)
+                more = self.json("list")["trials"]
+                self.assertEqual([t["trial"] for t in more[:len(trials)]], [t["trial"] for t in trials])
+                self.assertEqual(sum(t["spec"]["batch"] == 16 for t in more), 12)
+                self.write_asha()
+
     def test_running_again_changes_nothing(self):
         self.write()
         self.retort("run", self.sweep)

@@ -1,8 +1,14 @@
-// A search on a cluster that crashes and is killed: the same suggestions in the same order, and the same rows.
+// A search on a cluster that crashes and is killed: the same suggestions in the same order, and the same rows. Of asha,
+// whose suggestions follow from the order in which trials end: those that were decided stay, and each follows the rule.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,8 +16,10 @@
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/journal/journal.h"
 #include "orchestrator/reactor/reactor.h"
+#include "orchestrator/reactor/scheduler.h"
 #include "orchestrator/reactor/search_rounds.h"
 #include "tests/simulation/simulated_cluster.h"
+#include "tests/testing/promotion_rules.h"
 
 namespace retort::testing {
 namespace {
@@ -202,6 +210,173 @@ TEST_P(SearchSimulation, PlanThatLosesATrialIsRefused) {
   const Status status = cluster.RunToEnd(kPatience);
   EXPECT_EQ(status.code(), StatusCode::refused);
   EXPECT_NE(status.message().find("only adds trials"), std::string::npos) << status.message();
+}
+
+// asha. Some trials of each rung take long.
+const Method kAsha = {
+    "Asha", "method = \"asha\"\ntrials = 6\nreduction = 2\nrungs.norm_bound = [0.1, 0.2, 0.4]\nspace.steps = [3, 20]\n",
+    0, 0, 0};
+const Method kSlowAsha = {
+    "SlowAsha",
+    "method = \"asha\"\ntrials = 9\nreduction = 2\nrungs.norm_bound = [0.1, 0.2, 0.4]\nspace.steps = [3, 5, 40]\n", 0,
+    0, 0};
+constexpr std::array<double, 3> kBounds = {0.1, 0.2, 0.4};
+
+std::vector<TriedSetting> ListTried(const orchestrator::Core& core) {
+  std::vector<TriedSetting> tried;
+  for (const std::size_t index : core.plan()) {
+    const orchestrator::Trial& trial = core.At(index);
+    const auto rung = std::find(kBounds.begin(), kBounds.end(), trial.spec.release.norm_bound) - kBounds.begin();
+    TriedSetting one{trial.spec.optimization.lr, static_cast<std::size_t>(rung), IsFinal(trial.state), std::nullopt};
+    if (trial.state == orchestrator::TrialState::succeeded && trial.row)
+      for (const auto& [name, value] : trial.row->metrics)
+        if (name == "public.accuracy") one.score = value;
+    tried.push_back(one);
+  }
+  return tried;
+}
+
+struct Decisions {
+  std::vector<TrialId> trials;  // in the order in which they were decided
+  std::string breach;           // of the rule; empty where there is none
+};
+
+// Replays the journal: every suggestion has to follow from what had ended when it was decided.
+Decisions ReadDecisions(SimulatedCluster& cluster) {
+  Decisions decisions;
+  const std::string path = orchestrator::JournalPath(SimulatedCluster::kResults);
+  const Result<storage::LogContents> log = storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
+  if (!log.ok()) return decisions;
+  orchestrator::Core core(orchestrator::Settings{});
+  orchestrator::JournalCodec codec;
+  for (const storage::Record& record : log->records) {
+    EXPECT_TRUE(orchestrator::ReplayRecord(record, codec, core).ok());
+    if (core.plan().size() == decisions.trials.size()) continue;
+    for (std::size_t i = 0; i < core.plan().size(); ++i) {
+      const TrialId id = core.At(core.plan()[i]).spec.id;
+      if (i < decisions.trials.size()) {
+        EXPECT_EQ(id, decisions.trials[i]) << "what was decided changed";
+        continue;
+      }
+      std::vector<TriedSetting> tried = ListTried(core);
+      const TriedSetting decided = tried[i];
+      tried.resize(i);
+      const std::string breach = FindBreach(tried, decided, 2, kBounds.size());
+      if (!breach.empty()) decisions.breach = "suggestion " + std::to_string(i) + ": " + breach;
+      decisions.trials.push_back(id);
+    }
+  }
+  return decisions;
+}
+
+// Steps to the end. A slot that is free has nothing that it could try, at any time.
+Status RunWithoutIdleSlots(SimulatedCluster& cluster, const PlanSearch& plan) {
+  for (int step = 0; step < kPatience; ++step) {
+    orchestrator::Core& core = cluster.core();
+    if (core.ended) return {};
+    if (core.fills_slots && orchestrator::CountIdleSlots(core, cluster.now()) > 0) {
+      RETORT_ASSIGN_OR_RETURN(SearchHistory history, orchestrator::CollectHistory(core));
+      history.room = 1;
+      RETORT_ASSIGN_OR_RETURN(const SweepPlan next, plan(history));
+      EXPECT_EQ(next.trials.size(), core.plan().size()) << "a slot waits";
+    }
+    RETORT_RETURN_IF_ERROR(cluster.Step());
+  }
+  return Refused("the sweep did not end");
+}
+
+TEST(AshaSimulation, EveryDecisionFollowsTheRuleAndNoSlotWaits) {
+  const PlanSearch plan = PlanRounds(kAsha);
+  std::set<std::vector<TrialId>> runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimulatedCluster cluster(seed, 1 + static_cast<int>(seed % 3), 2, SomeTrouble());
+    ASSERT_TRUE(cluster.StartSearch(plan).ok());
+    const Status ended = RunWithoutIdleSlots(cluster, plan);
+    ASSERT_TRUE(ended.ok()) << ended.message();
+    const Decisions decisions = ReadDecisions(cluster);
+    EXPECT_EQ(decisions.breach, "");
+    EXPECT_EQ(decisions.trials, ListSuggestedTrials(cluster));
+    EXPECT_TRUE(ListOpenRungs(ListTried(cluster.core()), 2, kBounds.size()).empty());
+    EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 0);
+    runs.insert(decisions.trials);
+  }
+  EXPECT_GT(runs.size(), 1U);  // the order of ends does decide
+}
+
+TEST(AshaSimulation, SlowTrialsKeepNoRungWaiting) {
+  const PlanSearch plan = PlanRounds(kSlowAsha);
+  SimulatedCluster cluster(3, 3, 2, {});
+  ASSERT_TRUE(cluster.StartSearch(plan).ok());
+  bool overtaken = false;
+  for (int step = 0; step < kPatience && !cluster.core().ended; ++step) {
+    ASSERT_TRUE(cluster.Step().ok());
+    const std::vector<TriedSetting> tried = ListTried(cluster.core());
+    const auto top = [](const TriedSetting& one) { return one.rung == 2; };
+    const auto slow = [](const TriedSetting& one) { return one.rung == 0 && !one.ended; };
+    overtaken =
+        overtaken || (std::any_of(tried.begin(), tried.end(), top) && std::any_of(tried.begin(), tried.end(), slow));
+  }
+  EXPECT_TRUE(overtaken);
+}
+
+// What stood in the journal when it died is the beginning of what was decided in all.
+void DieAndKeepDecisions(const PlanSearch& plan, int operation, Crash crash) {
+  SCOPED_TRACE("died at disk operation " + std::to_string(operation));
+  SimulatedCluster cluster(5, 2, 1, SomeTrouble());
+  cluster.disk().StopAt(operation);
+  Status status = cluster.StartSearch(plan);
+  if (status.ok()) status = cluster.RunToEnd(kPatience);
+  ASSERT_FALSE(status.ok());
+  cluster.disk().Restart(crash);
+  const std::vector<TrialId> kept = ReadDecisions(cluster).trials;
+  status = cluster.StartSearch(plan);
+  ASSERT_TRUE(status.ok()) << status.message();
+  status = cluster.RunToEnd(kPatience);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const Decisions all = ReadDecisions(cluster);
+  EXPECT_EQ(all.breach, "");
+  ASSERT_GE(all.trials.size(), kept.size());
+  EXPECT_TRUE(std::equal(kept.begin(), kept.end(), all.trials.begin()));
+  EXPECT_EQ(cluster.Digests().size(), all.trials.size());
+  EXPECT_TRUE(ListOpenRungs(ListTried(cluster.core()), 2, kBounds.size()).empty());
+}
+
+TEST(AshaSimulation, AfterEveryDiskOperationDecisionsStay) {
+  const PlanSearch plan = PlanRounds(kAsha);
+  const int operations = CountOperations(plan);
+  ASSERT_GT(operations, 50);
+  for (int operation = 1; operation < operations; ++operation)
+    DieAndKeepDecisions(plan, operation, Crash::process_killed);
+}
+
+TEST(AshaSimulation, WithPowerLossDecisionsStayToo) {
+  const PlanSearch plan = PlanRounds(kAsha);
+  const int operations = CountOperations(plan);
+  for (int operation = 1; operation < operations; operation += 7)
+    DieAndKeepDecisions(plan, operation, Crash::power_lost_torn);
+}
+
+TEST(AshaSimulation, FinishedSearchIsNotGoneOnWith) {
+  const PlanSearch plan = PlanRounds(kAsha);
+  SimulatedCluster cluster(5, 2, 1, {});
+  ASSERT_TRUE(cluster.StartSearch(plan).ok());
+  ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
+  const std::vector<TrialId> all = ListSuggestedTrials(cluster);
+  ASSERT_TRUE(cluster.StartSearch(plan).ok());
+  ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
+  EXPECT_EQ(ListSuggestedTrials(cluster), all);
+}
+
+TEST(AshaSimulation, StopIsNoEnd) {
+  const PlanSearch plan = PlanRounds(kAsha);
+  SimulatedCluster cluster(5, 1, 1, {});
+  ASSERT_TRUE(cluster.StartSearch(plan).ok());
+  orchestrator::Outbox outbox;
+  while (cluster.core().plan().size() < 5) ASSERT_TRUE(cluster.Step().ok());
+  orchestrator::OnStopRequested(cluster.core(), "a signal", 0, cluster.now(), outbox);
+  ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
+  EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
 }
 
 }  // namespace

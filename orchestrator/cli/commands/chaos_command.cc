@@ -32,6 +32,10 @@ Status CheckReproducible(const SweepPlan& plan) {
     return UsageError(
         "a selection is not disturbed by chaos: a worker that is killed counts as a candidate that failed, and another "
         "one may be released");
+  if (plan.search && plan.search->IsAsynchronous())
+    return UsageError(
+        "asha is not disturbed by chaos: which trials it runs follows from the order in which they end, so that a "
+        "disturbed run has other rows: write sweep.search.method=successive-halving");
   for (const TrialSpec& spec : plan.trials)
     if (spec.noise == NoiseMode::secure && !KeyText(spec, "noise").empty())
       return UsageError("trial " + spec.name +

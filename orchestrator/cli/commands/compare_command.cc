@@ -157,21 +157,45 @@ int CompareOne(const Invocation& call) {
   return 0;
 }
 
-// Adds what the sweep's own results folder holds; where there is none, what the archive beside the shipped sweeps does.
-Status AddFound(const Invocation& call, const KnownSweep& sweep, const std::string& archive, const std::string& results,
-                std::vector<ComparedTable>& tables) {
-  RETORT_ASSIGN_OR_RETURN(const bool run_here, storage::PathExists(call.env, results + "/journal.log"));
-  RETORT_ASSIGN_OR_RETURN(const bool archived, storage::PathExists(call.env, archive));
-  if (run_here || !archived) return AddSweepTables(call, sweep, results, tables);
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<UnpackedArchive> unpacked, UnpackedArchive::Read(call.env, archive));
+int TellFailure(const Invocation& call, const Status& status) { return status.ok() ? 0 : call.console.Fail(status); }
+
+// Adds what the archive beside a shipped sweep holds. Value: whether it was added, and not left out since the sweep was
+// run below `root`; or the exit code of what went wrong, which is told.
+std::variant<bool, int> AddArchived(const Invocation& call, const std::string& file, const std::string& archive,
+                                    const std::string& root, std::vector<ComparedTable>& tables) {
+  const Result<std::unique_ptr<UnpackedArchive>> unpacked = UnpackedArchive::Read(call.env, archive);
+  if (!unpacked.ok()) return call.console.Fail(unpacked.status());
   CommandLine line = call.line;
   line.from = archive;
-  line.global.results = unpacked->results();
+  line.global.results = (*unpacked)->results();
   const Invocation there{line, call.environment, call.console, call.env, call.umask};
-  // Once more, since the archive says what its rows were measured on.
-  const std::variant<KnownSweep, int> loaded = Load(there, sweep.plan.file);
-  if (std::holds_alternative<int>(loaded)) return UsageError(sweep.plan.file + " changed while it was read");
-  return AddSweepTables(there, std::get<KnownSweep>(loaded), line.global.results, tables);
+  const std::variant<KnownSweep, int> loaded = Load(there, file);
+  if (const int* code = std::get_if<int>(&loaded)) return *code;
+  const KnownSweep& sweep = std::get<KnownSweep>(loaded);
+  const Result<bool> run_here = storage::PathExists(call.env, root + "/" + sweep.plan.name + "/journal.log");
+  if (!run_here.ok()) return call.console.Fail(run_here.status());
+  if (*run_here) return false;
+  const int code = TellFailure(call, AddSweepTables(there, sweep, line.global.results, tables));
+  if (code != 0) return code;
+  return true;
+}
+
+// Adds what the sweep's own results folder holds; where there is none, what the archive does. A sweep is planned once,
+// but for one that has both: the archive says what its rows were measured on. Returns the exit code of what went wrong,
+// which is told, or 0.
+int AddFound(const Invocation& call, const std::string& file, const std::string& archive, const std::string& root,
+             std::vector<ComparedTable>& tables) {
+  const Result<bool> archived = storage::PathExists(call.env, archive);
+  if (!archived.ok()) return call.console.Fail(archived.status());
+  if (*archived) {
+    const std::variant<bool, int> added = AddArchived(call, file, archive, root, tables);
+    if (const int* code = std::get_if<int>(&added)) return *code;
+    if (std::get<bool>(added)) return 0;
+  }
+  const std::variant<KnownSweep, int> loaded = Load(call, file);
+  if (const int* code = std::get_if<int>(&loaded)) return *code;
+  const KnownSweep& sweep = std::get<KnownSweep>(loaded);
+  return TellFailure(call, AddSweepTables(call, sweep, root + "/" + sweep.plan.name, tables));
 }
 
 int CompareAll(const Invocation& call) {
@@ -181,13 +205,8 @@ int CompareAll(const Invocation& call) {
   const std::string root = call.line.global.results.empty() ? "results" : call.line.global.results;
   std::vector<ComparedTable> tables;
   for (const std::string& file : *files) {
-    const std::variant<KnownSweep, int> loaded = Load(call, file);
-    if (const int* code = std::get_if<int>(&loaded)) return *code;
-    const KnownSweep& sweep = std::get<KnownSweep>(loaded);
     const std::string name = file.substr(folder.size(), file.size() - folder.size() - std::string_view(".toml").size());
-    if (const Status added = AddFound(call, sweep, kShippedRows + name + ".rows", root + "/" + sweep.plan.name, tables);
-        !added.ok())
-      return call.console.Fail(added);
+    if (const int code = AddFound(call, file, kShippedRows + name + ".rows", root, tables); code != 0) return code;
   }
   const std::vector<PaperCount> counts = CountByPaper(ReadAllPublished(), JoinValues(tables));
   if (call.line.global.json)

@@ -387,9 +387,9 @@ void WarnOfData(SweepPlan& plan, const NotesByData& notes) {
 
 using History = std::shared_ptr<const SearchHistory>;
 
-// `text`: of the file, where it was read before. `history` may be null.
+// `text`: of the file, where it was read before. `history` may be null. `calibrator` keeps what it solves.
 LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::optional<std::string>& text,
-                     History history) {
+                     History history, privacy::Calibrator& calibrator) {
   LoadRequest request = asked;
   const std::string shared = FindSharedFolder();
   request.path = FindSweepFile(asked.path, shared);
@@ -436,7 +436,6 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   hooks.unpack_all = request.runs;
   if (request.data_may_be_absent)
     hooks.lookup = [&](const std::string& name) { return LookUp(name, request.path, loaded.absent); };
-  privacy::Calibrator calibrator;
   hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
   hooks.calibrate_candidates = [&calibrator](const SelectSpec& select,
                                              std::span<const TrialSpec> candidates) -> Result<double> {
@@ -486,19 +485,21 @@ History ReadHistory(storage::Env& env, const std::string& results) {
 }  // namespace
 
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
-  LoadedSweep loaded = LoadOnce(env, request, std::nullopt, nullptr);
+  privacy::Calibrator calibrator;
+  LoadedSweep loaded = LoadOnce(env, request, std::nullopt, nullptr, calibrator);
   if (!loaded.plan || !loaded.plan->search || !loaded.plan->search->IsAdaptive()) return loaded;
   const History history = ReadHistory(env, FindResultsPath(request.results, loaded.plan->name));
-  return history == nullptr ? loaded : LoadOnce(env, request, loaded.text, history);
+  return history == nullptr ? loaded : LoadOnce(env, request, loaded.text, history, calibrator);
 }
 
 PlanSearch MakePlanSearch(storage::Env& env, const LoadRequest& request, const LoadedSweep& loaded) {
   if (!loaded.plan || !loaded.plan->search || !loaded.plan->search->IsAdaptive()) return nullptr;
-  return [&env, request, text = loaded.text](const SearchHistory& history) -> Result<SweepPlan> {
-    LoadedSweep next = LoadOnce(env, request, text, std::make_shared<const SearchHistory>(history));
+  const auto calibrator = std::make_shared<privacy::Calibrator>();
+  return [&env, request, text = loaded.text, calibrator](const SearchHistory& history) -> Result<SweepPlan> {
+    LoadedSweep next = LoadOnce(env, request, text, std::make_shared<const SearchHistory>(history), *calibrator);
     if (next.plan) return *std::move(next.plan);
     return Status(next.code,
-                  "the next round of the search cannot be planned: " +
+                  "what the search suggests next cannot be planned: " +
                       (next.errors.empty() ? std::string("no reason is known") : next.errors.front().message));
   };
 }

@@ -122,6 +122,11 @@ std::string DescribeSelecting(const SweepPlan& plan) {
 
 std::string DescribeSearching(const SearchSpec& search) {
   std::string how;
+  if (search.IsAsynchronous())
+    return fmt::format(
+        "searching ({}) by {}: {} suggestions at random on the first of {} rungs, and the best one in {} "
+        "of those that have ended on each goes on as soon as a slot is free",
+        MakeSearchTerms(search).method, search.score, search.trials, search.rungs().size(), search.reduction);
   if (search.HasRungs())
     how = fmt::format(", {} of them at random on the first of {} rungs, then the best one in {} of each", search.trials,
                       search.space.back().choices.size(), search.reduction);

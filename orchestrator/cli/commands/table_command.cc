@@ -137,8 +137,10 @@ int CompleteAndPrint(const Invocation& call) {
                                                         SweepCommand("run", call.line) + "` runs it")));
   if (sweep.plan.search && sweep.plan.search->IsAdaptive())
     return EndRun(options, call.console.Fail(UsageError("table --complete: a search by " + sweep.plan.search->score +
-                                                        " runs round by round; `" + SweepCommand("run", call.line) +
-                                                        "` runs it")));
+                                                        (sweep.plan.search->IsAsynchronous()
+                                                             ? " decides while it runs what runs next; `"
+                                                             : " runs round by round; `") +
+                                                        SweepCommand("run", call.line) + "` runs it")));
   options.results = sweep.results;
   AddBudgetWarnings(call.env, sweep.results, sweep.plan);
   for (const Diagnostic& warning : sweep.plan.warnings) call.console.Warn(warning);

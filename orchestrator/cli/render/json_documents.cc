@@ -48,9 +48,9 @@ ordered_json SearchJson(const SearchStanding& standing) {
     for (const auto& [key, value] : standing.best->values) best["values"][key] = value;
   }
   ordered_json search = {
-      {"method", terms.method},  {"score", terms.score},    {"goal", terms.maximize ? "maximize" : "minimize"},
-      {"trials", terms.trials},  {"keys", terms.keys},      {"suggested", standing.suggested},
-      {"ended", standing.ended}, {"best", std::move(best)}, {"cost", DescribeSearchCost(terms.score)}};
+      {"method", terms.method},   {"score", terms.score},    {"goal", terms.maximize ? "maximize" : "minimize"},
+      {"trials", standing.total}, {"keys", terms.keys},      {"suggested", standing.suggested},
+      {"ended", standing.ended},  {"best", std::move(best)}, {"cost", DescribeSearchCost(terms.score)}};
   if (!terms.rung_key.empty()) search["rungs"] = terms.rung_key;
   return search;
 }

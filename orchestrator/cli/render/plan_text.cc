@@ -213,6 +213,22 @@ std::string FormatDimension(const SearchDimension& dimension) {
   return text;
 }
 
+// What follows the `planned` suggestions; empty where nothing does.
+std::string DescribeMore(const SearchSpec& search, std::size_t planned, bool may_grow) {
+  if (search.IsAsynchronous())
+    return may_grow ? fmt::format(
+                          "  and more while it runs: the best one in {} of each rung, as they end, again on the next, "
+                          "else the next of the {} on the first\n",
+                          search.reduction, search.trials)
+                    : "";
+  const std::int64_t more = CountSuggestions(search) - static_cast<std::int64_t>(planned);
+  if (!search.IsAdaptive() || more <= 0) return "";
+  return fmt::format("  and {} more, {}\n", more,
+                     search.HasRungs()
+                         ? fmt::format("the best one in {} of each rung, again on the next", search.reduction)
+                         : fmt::format("suggested from the scores of these, {} a round", search.batch));
+}
+
 // What is searched, what each planned suggestion tries, and what the score costs.
 std::string SearchText(const PlanReport& report, std::size_t width) {
   if (!report.search) return "";
@@ -234,12 +250,7 @@ std::string SearchText(const PlanReport& report, std::size_t width) {
     table.Add(line);
   }
   out += table.Render(2);
-  const std::int64_t more = CountSuggestions(search) - static_cast<std::int64_t>(last ? *last + 1 : 0);
-  if (search.IsAdaptive() && more > 0)
-    out += fmt::format("  and {} more, {}\n", more,
-                       search.HasRungs()
-                           ? fmt::format("the best one in {} of each rung, again on the next", search.reduction)
-                           : fmt::format("suggested from the scores of these, {} a round", search.batch));
+  out += DescribeMore(search, last ? *last + 1 : 0, report.search->may_grow);
   return out + "  " + Wrap(DescribeSearchCost(search.score), width - 2, 2) + "\n\n";
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "experiments/methods/canonical_encoding.h"
 #include "experiments/privacy/accountants/exact_gdp.h"
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/claims.h"
@@ -223,6 +224,25 @@ TEST(Calibration, TrialsAreSolvedOncePerEpsilon) {
   }
   EXPECT_EQ(calibrator.solved(), 4U);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5);
+}
+
+// Bit for bit what each is solved for by itself.
+TEST(Calibration, NormBoundsShareTheSearchForNoise) {
+  Calibrator calibrator;
+  std::size_t trials = 0;
+  for (const std::int64_t steps : {40, 90})
+    for (const double norm_bound : {0.1, 0.3, 1.0 / 3, 0.7, 1.0, 2.9, 1e-7, 1e7}) {
+      TrialSpec spec = Calibrated(DpSgd(Role::student), ClaimTarget::example, 3);
+      spec.steps = steps;
+      spec.release.norm_bound = norm_bound;
+      TrialSpec alone = spec;
+      ASSERT_TRUE(calibrator.Calibrate(spec).ok());
+      ASSERT_TRUE(CalibrateTrial(alone).ok());
+      EXPECT_EQ(spec.release.noise_multiplier, alone.release.noise_multiplier) << norm_bound;
+      EXPECT_EQ(ComputeTrialId(spec), ComputeTrialId(alone));
+      EXPECT_EQ(calibrator.solved(), ++trials);
+    }
+  EXPECT_EQ(calibrator.searched(), 2U);
 }
 
 // The claims when `lost` attempts each lose a whole block.

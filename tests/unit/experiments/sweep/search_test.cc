@@ -5,17 +5,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "experiments/sweep/search_points.h"
+#include "tests/testing/promotion_rules.h"
 #include "tests/unit/experiments/sweep/sweep_fixture.h"
 
 namespace retort {
 namespace {
 
+using retort::testing::FindBreach;
+using retort::testing::TriedSetting;
 using ::testing::HasSubstr;
 
 // Lines 6 to 10; the search stands from line 11 on.
@@ -160,7 +167,14 @@ TEST(SweepSearch, RungsAreAscendingValuesOfOneOtherKey) {
     std::string keys, says;
   };
   const std::string halving = "method = \"successive-halving\"\n";
+  const std::string asha = "method = \"asha\"\n";
   for (const Bad& bad : {
+           Bad{asha + "trials = 9\n", "rungs is missing"},
+           Bad{asha + "trials = 9\nrungs.steps = [30, 10]\n", "has to grow from rung to rung"},
+           Bad{asha + "trials = 8\nrungs.steps = [10, 20, 30]\n", "none are left for the last"},
+           Bad{asha + "trials = 9\nreduction = 1\nrungs.steps = [10, 20]\n", "reduction"},
+           Bad{asha + "trials = 0\nrungs.steps = [10, 20]\n", "trials"},
+           Bad{asha + "trials = 9\nscore = \"test.accuracy\"\nrungs.steps = [10, 20]\n", "reads the test split"},
            Bad{halving + "trials = 9\n", "rungs is missing"},
            Bad{halving + "trials = 9\nrungs.steps = [30, 10]\n", "has to grow from rung to rung"},
            Bad{halving + "trials = 9\nrungs.lr = [0.1, 0.2]\n", "searched in space too"},
@@ -170,7 +184,8 @@ TEST(SweepSearch, RungsAreAscendingValuesOfOneOtherKey) {
            Bad{halving + "trials = 9\nrungs.stepz = [10, 20]\n", "stepz"},
            Bad{halving + "trials = 8\nrungs.steps = [10, 20, 30]\n", "none are left for the last"},
            Bad{halving + "trials = 9\nreduction = 1\nrungs.steps = [10, 20]\n", "reduction"},
-           Bad{"method = \"random\"\ntrials = 9\nrungs.steps = [10, 20]\n", "goes with method"},
+           Bad{"method = \"random\"\ntrials = 9\nrungs.steps = [10, 20]\n",
+               "goes with method = \"successive-halving\" or \"asha\" alone"},
        }) {
     const std::string error = SearchError(Searching(bad.keys, kRungSpace));
     EXPECT_THAT(error, HasSubstr(bad.says)) << bad.keys;
@@ -191,6 +206,232 @@ TEST(SweepSearch, TermsOfRungsAreReadBackFromTheText) {
   // Other rungs are another search.
   EXPECT_NE(IdentifySearchIn(plan.resolved_toml),
             IdentifySearchIn(GoodPlan(Searching(kRungs + "reduction = 2\n", kRungSpace)).resolved_toml));
+}
+
+TEST(SweepSearch, EveryRungIsCalibratedToItsOwnSteps) {
+  PlanHooks hooks = FakeHooks();
+  hooks.calibrate = [](TrialSpec& spec) {
+    spec.release.noise_multiplier = static_cast<double>(spec.steps);
+    return Status();
+  };
+  for (const char* method : {"successive-halving", "asha"}) {
+    const std::string text =
+        Searching("method = \"" + std::string(method) + "\"\ntrials = 3\nrungs.steps = [10, 30]\n", kRungSpace);
+    const SweepPlan first = GoodPlan(text, {}, hooks);
+    PlanOptions options;
+    const auto history = Measure(first);
+    history->room = 1;
+    options.history = history;
+    const SweepPlan plan = GoodPlan(text, options, hooks);
+    ASSERT_EQ(plan.trials.size(), 4U) << method;
+    EXPECT_EQ(plan.trials.back().release.noise_multiplier, 30);
+    EXPECT_EQ(plan.trials.front().release.noise_multiplier, 10);
+  }
+}
+
+const std::string kAsha = "method = \"asha\"\ntrials = 9\nrungs.steps = [10, 30, 90]\n";
+
+// A run of asha whose trials end as the test says. Each decision is checked against the rule when it is made.
+class ScriptedRun {
+ public:
+  ScriptedRun(std::string text, std::size_t slots) : text_(std::move(text)), slots_(slots) {}
+
+  // Gives the free slots what is suggested for them.
+  void FillSlots() {
+    plan_ = Plan(slots_ - running_.size());
+    ASSERT_TRUE(std::equal(ids_.begin(), ids_.end(), ListIds(plan_).begin())) << "what was decided changed";
+    for (std::size_t i = ids_.size(); i < plan_.trials.size(); ++i) {
+      std::vector<TriedSetting> tried = ListTried();
+      const TriedSetting decided = tried[i];
+      tried.resize(i);
+      EXPECT_EQ(FindBreach(tried, decided, 3, kSteps.size()), "") << "suggestion " << i;
+      running_.push_back(plan_.trials[i].id);
+    }
+    ids_ = ListIds(plan_);
+    EXPECT_EQ(ListIds(Plan(0)), ids_) << "a run that was killed here goes on with others";
+  }
+
+  void End(std::size_t which, bool failed = false) {
+    const TrialId id = running_.at(which);
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(which));
+    const auto spec = std::find_if(plan_.trials.begin(), plan_.trials.end(), [&](const auto& s) { return s.id == id; });
+    outcomes_[id].ended = true;
+    // Longer trials score otherwise, so that the order of a rung is not that of the one before.
+    const double shift = static_cast<double>(spec->steps % 7) / 20;
+    if (!failed) outcomes_[id].score = 1 - std::abs(std::log10(spec->optimization.lr) + 1 - shift);
+  }
+
+  [[nodiscard]] std::size_t CountOn(std::int64_t steps) const {
+    return static_cast<std::size_t>(std::count_if(plan_.trials.begin(), plan_.trials.end(),
+                                                  [steps](const TrialSpec& spec) { return spec.steps == steps; }));
+  }
+  [[nodiscard]] std::size_t running() const { return running_.size(); }
+  [[nodiscard]] std::size_t FindRunning(TrialId id) const {
+    return static_cast<std::size_t>(std::find(running_.begin(), running_.end(), id) - running_.begin());
+  }
+  [[nodiscard]] const SweepPlan& plan() const { return plan_; }
+  void ChangeText(std::string text) { text_ = std::move(text); }
+
+ private:
+  [[nodiscard]] SweepPlan Plan(std::size_t room) const {
+    auto history = std::make_shared<SearchHistory>();
+    history->identity = plan_.resolved_toml.empty() ? "" : IdentifySearchIn(plan_.resolved_toml);
+    for (const TrialSpec& spec : plan_.trials) history->planned.emplace(FindSuggestion(spec).value(), spec);
+    history->outcomes = outcomes_;
+    for (const TrialSpec& spec : plan_.trials) history->outcomes.try_emplace(spec.id);
+    history->room = room;
+    PlanOptions options;
+    options.history = history;
+    return GoodPlan(text_, options);
+  }
+  [[nodiscard]] std::vector<TriedSetting> ListTried() const {
+    std::vector<TriedSetting> tried;
+    for (const TrialSpec& spec : plan_.trials) {
+      const auto found = outcomes_.find(spec.id);
+      const SearchOutcome outcome = found == outcomes_.end() ? SearchOutcome() : found->second;
+      const auto rung = static_cast<std::size_t>(std::find(kSteps.begin(), kSteps.end(), spec.steps) - kSteps.begin());
+      tried.push_back({spec.optimization.lr, rung, outcome.ended, outcome.score});
+    }
+    return tried;
+  }
+
+  static constexpr std::array<std::int64_t, 3> kSteps = {10, 30, 90};
+  std::string text_;
+  std::size_t slots_;
+  SweepPlan plan_;
+  std::vector<TrialId> ids_, running_;
+  std::map<TrialId, SearchOutcome> outcomes_;
+};
+
+TEST(SweepSearch, AshaDecidesByTheRuleInEveryOrderOfEnds) {
+  for (std::uint64_t order = 0; order < 40; ++order) {
+    SCOPED_TRACE("order " + std::to_string(order));
+    std::mt19937_64 random(order);
+    ScriptedRun run(Searching(kAsha, kRungSpace), 1 + order % 4);
+    run.FillSlots();
+    while (run.running() > 0) {
+      run.End(random() % run.running(), random() % 8 == 0);
+      run.FillSlots();
+    }
+    EXPECT_EQ(run.CountOn(10), 9U);
+    EXPECT_GE(run.CountOn(30), 1U);
+  }
+}
+
+TEST(SweepSearch, AshaWithoutFailuresReachesTheLastRung) {
+  ScriptedRun run(Searching(kAsha, kRungSpace), 2);
+  run.FillSlots();
+  while (run.running() > 0) {
+    run.End(0);
+    run.FillSlots();
+  }
+  EXPECT_GE(run.CountOn(30), 3U);
+  EXPECT_GE(run.CountOn(90), 1U);
+}
+
+TEST(SweepSearch, OneSlowTrialOfAshaKeepsNoSlotWaiting) {
+  std::string keys = kAsha;
+  keys.replace(keys.find("trials = 9"), 10, "trials = 18");
+  ScriptedRun run(Searching(keys, kRungSpace), 3);
+  run.FillSlots();
+  const TrialId slow = run.plan().trials.front().id;
+  std::size_t full = 0;
+  while (run.running() > 1) {
+    run.End(run.FindRunning(slow) == 0 ? 1 : 0);
+    run.FillSlots();
+    full += run.running() == 3 ? 1 : 0;
+  }
+  EXPECT_GE(run.CountOn(90), 1U);  // though one of the first rung has not ended
+  EXPECT_EQ(run.FindRunning(slow), 0U);
+  EXPECT_GE(full, 15U);
+}
+
+TEST(SweepSearch, FailedTrialsOfAshaStayBehind) {
+  ScriptedRun run(Searching(kAsha, kRungSpace), 3);
+  run.FillSlots();
+  while (run.running() > 0) {
+    run.End(0, true);
+    run.FillSlots();
+  }
+  EXPECT_EQ(run.plan().trials.size(), 9U);
+}
+
+TEST(SweepSearch, AshaStartsTheSameFirstRungInEveryOrder) {
+  const std::vector<TrialId> listed = ListIds(GoodPlan(Searching(kAsha, kRungSpace)));  // before anything runs
+  ASSERT_EQ(listed.size(), 9U);
+  for (const std::uint64_t seed : {1, 2}) {
+    std::mt19937_64 random(seed);
+    ScriptedRun run(Searching(kAsha, kRungSpace), 4);
+    run.FillSlots();
+    while (run.running() > 0) {
+      run.End(random() % run.running());
+      run.FillSlots();
+    }
+    std::vector<TrialId> started;
+    for (const TrialSpec& spec : run.plan().trials)
+      if (spec.steps == 10) started.push_back(spec.id);
+    EXPECT_EQ(started, listed);
+  }
+}
+
+TEST(SweepSearch, MoreTrialsOfAshaGoOnFromWhatThereIs) {
+  ScriptedRun run(Searching(kAsha, kRungSpace), 2);
+  std::string more = kAsha;
+  more.replace(more.find("trials = 9"), 10, "trials = 14");
+  for (const std::string& keys : {kAsha, more}) {
+    run.ChangeText(Searching(keys, kRungSpace));
+    run.FillSlots();
+    while (run.running() > 0) {
+      run.End(0);
+      run.FillSlots();  // fails where a trial that was decided is gone
+    }
+  }
+  EXPECT_EQ(run.CountOn(10), 14U);
+}
+
+TEST(SweepSearch, ExcludedSuggestionsOfAshaTakeNoNumber) {
+  const std::string space = "space.lr = { low = 1e-3, high = 1, scale = \"log\" }\nspace.batch = [64, 128]\n";
+  const std::string head =
+      kHead + kTuned + "exclude = [{ steps = 30, batch = 64 }, { steps = 10, batch = 128, seed = 5 }]\n";
+  const SweepPlan first = GoodPlan(head + "[sweep.search]\n" + kAsha + space);
+  auto history = Measure(first);
+  history->room = 20;
+  PlanOptions options;
+  options.history = history;
+  const SweepPlan plan = GoodPlan(head + "[sweep.search]\n" + kAsha + space, options);
+  EXPECT_GT(plan.trials.size(), 9U);
+  for (std::size_t i = 0; i < plan.trials.size(); ++i) {
+    EXPECT_EQ(FindSuggestion(plan.trials[i]), i);
+    EXPECT_TRUE(plan.trials[i].steps == 10 || plan.trials[i].batch == 128);
+  }
+}
+
+// The rule that the tests above decide by sees wrong decisions.
+TEST(SweepSearch, WrongDecisionsOfAshaAreSeen) {
+  const std::vector<TriedSetting> tried = {
+      {1, 0, true, 0.5}, {2, 0, true, 0.9}, {3, 0, true, 0.7}, {4, 0, true, std::nullopt}, {5, 0, false, std::nullopt}};
+  EXPECT_EQ(FindBreach(tried, {2, 1, false, std::nullopt}, 2, 3), "");
+  EXPECT_EQ(FindBreach(tried, {3, 1, false, std::nullopt}, 2, 3), "");
+  EXPECT_NE(FindBreach(tried, {1, 1, false, std::nullopt}, 2, 3), "") << "the third of four";
+  EXPECT_NE(FindBreach(tried, {4, 1, false, std::nullopt}, 2, 3), "") << "it failed";
+  EXPECT_NE(FindBreach(tried, {5, 1, false, std::nullopt}, 2, 3), "") << "it runs";
+  EXPECT_NE(FindBreach(tried, {6, 0, false, std::nullopt}, 2, 3), "") << "one could be promoted";
+  EXPECT_NE(FindBreach(tried, {2, 2, false, std::nullopt}, 2, 3), "") << "it skips a rung";
+  EXPECT_NE(FindBreach(tried, {2, 0, false, std::nullopt}, 2, 3), "") << "twice";
+}
+
+TEST(SweepSearch, TermsOfAshaAreReadBackFromTheText) {
+  const SweepPlan plan = GoodPlan(Searching(kAsha + "reduction = 2\n", kRungSpace));
+  const SearchTerms terms = MakeSearchTerms(*plan.search);
+  const std::optional<SearchTerms> read = ReadSearchTerms(plan.resolved_toml);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(terms.trials, 9);
+  EXPECT_EQ(read->trials, 9);
+  EXPECT_EQ(read->reduction, 2);
+  EXPECT_EQ(read->rungs, terms.rungs);
+  EXPECT_EQ(read->rungs.size(), 3U);
+  EXPECT_TRUE(read->IsAsynchronous());
+  EXPECT_EQ(read->keys, terms.keys);
 }
 
 TEST(SweepSearch, TpePlansItsFirstRoundAlone) {

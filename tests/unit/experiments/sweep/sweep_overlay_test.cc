@@ -157,6 +157,21 @@ TEST(SweepOverlay, ReadingReachesMethodsThatHaveOne) {
   EXPECT_THAT(Messages(without.warnings), ::testing::Not(::testing::Contains(HasSubstr("no readings"))));
 }
 
+TEST(SweepOverlay, ReadingInTheFileSaysWhomItDoesNotReach) {
+  std::string text = kMixed;
+  text.insert(text.find("[sweep]"), "[trial]\nreading = \"stated\"\n");
+  const SweepPlan without = GoodPlan(kMixed), with = GoodPlan(text);
+  EXPECT_EQ(Students(with)[1].id, Students(without)[1].id);
+  EXPECT_EQ(Students(with)[2].id, Students(without)[2].id);
+  std::vector<std::string> told;
+  for (const Diagnostic& one : with.warnings)
+    if (one.key == "trial.reading") told.push_back(Render(one));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told.front(), HasSubstr("test.toml:11:1"));
+  EXPECT_THAT(told.front(),
+              HasSubstr("trial.reading does not change the trials of alibi, pate, which have no readings"));
+}
+
 TEST(SweepOverlay, ControlCharactersInAnArgumentAreRefused) {
   for (const char* argument : {"trial.network=\"a\\u001b[2Jb\"", "table.\"a\\u202eb\".metric=x"}) {
     const PlanOutcome outcome = PlanText(kText, {{argument}, ""});

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "orchestrator/reactor/scheduler.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
 namespace retort::orchestrator {
@@ -91,6 +92,48 @@ TEST_F(TimeFitTest, WithoutAnEndNothingIsKeptBack) {
   Tick();
   EXPECT_TRUE(Started(slow_));
   EXPECT_EQ(FindTimeStop(core_, now()), "");
+}
+
+class IdleSlotTest : public OrchestratorTest {
+ protected:
+  // On four slots.
+  std::size_t CountIdle(SweepPlan plan) {
+    Open(plan);
+    Register(0, 4);
+    Tick();
+    return CountIdleSlots(core_, now());
+  }
+  static SweepPlan PlanTwo() { return PlanOf({TrialBuilder(1).Build(), TrialBuilder(2).Build()}); }
+};
+
+TEST_F(IdleSlotTest, SlotsThatNothingOfThePlanIsToHave) { EXPECT_EQ(CountIdle(PlanTwo()), 2U); }
+
+TEST_F(IdleSlotTest, StudentThatWaitsForItsTeacherIsToHaveOne) {
+  const TrialSpec teacher = TrialBuilder(1).Teacher("t").Build();
+  EXPECT_EQ(CountIdle(PlanOf({teacher, TrialBuilder(2).Of(teacher).Build()})), 2U);
+}
+
+TEST_F(IdleSlotTest, QuotaLeavesFewer) {
+  SweepPlan plan = PlanTwo();
+  plan.quota.concurrency = 3;
+  EXPECT_EQ(CountIdle(plan), 1U);
+}
+
+TEST_F(IdleSlotTest, QuotaOfTrialsThatHaveBegunLeavesNone) {
+  SweepPlan plan = PlanTwo();
+  plan.quota.trials = 2;
+  EXPECT_EQ(CountIdle(plan), 0U);
+}
+
+TEST_F(IdleSlotTest, GangThatIsQueuedHasThemFirst) {
+  EXPECT_EQ(CountIdle(PlanOf({TrialBuilder(1).Build(), TrialBuilder(2).Devices(4).Build()})), 0U);
+}
+
+TEST_F(IdleSlotTest, RunThatStopsHasNone) {
+  ASSERT_EQ(CountIdle(PlanTwo()), 2U);
+  Outbox outbox;
+  OnStopRequested(core_, "a signal", 10, now(), outbox);
+  EXPECT_EQ(CountIdleSlots(core_, now()), 0U);
 }
 
 }  // namespace

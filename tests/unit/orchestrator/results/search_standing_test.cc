@@ -82,6 +82,60 @@ TEST(SearchStanding, TheLastRungDecides) {
   EXPECT_EQ(standing->best->number, 3U);  // and not suggestion 1 with 0.9 on the first rung
 }
 
+TEST(SearchStanding, RungsThatFailedAreNotWaitedFor) {
+  ResultsView view = SampleSearch();
+  view.resolved_toml = SearchToml("method = \"successive-halving\"\nrungs.steps = [10, 30]\n");
+  for (TrialView& trial : view.trials) trial.spec.steps = 10;
+  AddTrial(view, 3, TrialState::failed, 0);
+  view.trials.back().spec.steps = 30;
+  EXPECT_EQ(FindStanding(view)->total, 4);
+  EXPECT_FALSE(FindStanding(view)->IsOpen());
+  EXPECT_TRUE(ComputeStatus(view).finished);
+}
+
+// Four on the first rung, of which every second one goes on.
+ResultsView SampleAsha() {
+  ResultsView view = SampleSearch();
+  view.resolved_toml = SearchToml("method = \"asha\"\nreduction = 2\nrungs.steps = [10, 30]\n");
+  for (TrialView& trial : view.trials) trial.spec.steps = 10;
+  return view;
+}
+
+TEST(SearchStanding, AshaCountsWhatThereIsAtLeast) {
+  ResultsView view = SampleAsha();
+  const auto standing = FindStanding(view);
+  EXPECT_EQ(standing->suggested, 3U);
+  EXPECT_EQ(standing->total, 4);
+  EXPECT_TRUE(standing->may_grow);
+  EXPECT_THAT(DescribeStanding(*standing), HasSubstr("3 of at least 4 suggestions have ended; the best so far"));
+  EXPECT_FALSE(ComputeStatus(view).finished);
+}
+
+TEST(SearchStanding, AshaIsFinishedWhenNothingCanGoOn) {
+  ResultsView view = SampleAsha();
+  AddTrial(view, 3, TrialState::succeeded, 0.2);
+  view.trials.back().spec.steps = 10;
+  EXPECT_TRUE(FindStanding(view)->IsOpen());  // two of the four go on
+  AddTrial(view, 4, TrialState::succeeded, 0.8);
+  view.trials.back().spec.steps = 30;
+  view.trials.back().spec.optimization.lr = 2;  // of suggestion 1
+  EXPECT_TRUE(FindStanding(view)->IsOpen());
+  AddTrial(view, 5, TrialState::running, 0);
+  view.trials.back().spec.steps = 30;
+  view.trials.back().spec.optimization.lr = 1;  // of suggestion 0
+  EXPECT_FALSE(FindStanding(view)->IsOpen());
+  EXPECT_FALSE(ComputeStatus(view).finished);
+  EXPECT_TRUE(FindStanding(view)->MayChange());
+  view.trials.pop_back();
+  AddTrial(view, 5, TrialState::failed, 0);
+  view.trials.back().spec.steps = 30;
+  view.trials.back().spec.optimization.lr = 1;
+  const auto standing = FindStanding(view);
+  EXPECT_TRUE(ComputeStatus(view).finished);
+  EXPECT_EQ(standing->best->number, 4U);
+  EXPECT_THAT(DescribeStanding(*standing), HasSubstr("6 of 6 suggestions have ended; the best is suggestion 4"));
+}
+
 TEST(SearchStanding, SeedsCountInTheMean) {
   ResultsView view = SampleSearch();
   AddTrial(view, 1, TrialState::succeeded, 0.3, 1);
