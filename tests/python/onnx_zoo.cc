@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -88,23 +89,34 @@ void WriteNetwork(const std::string& name, ImageShape shape, const Folder& folde
   folder.PutModel(*std::move(graph), network.StateBlobs(""));
 }
 
+// Generators that a sweep file could describe, for pictures of 12 x 16 pixels in three channels.
+constexpr const char* kDescribed =
+    "linear name=fc out=96; reshape channels=8 height=3 width=4; batch_norm name=bn0; upsample; "
+    "conv_transpose name=up out=6 kernel=3 stride=2 padding=1 output_padding=1; batch_norm name=bn1 affine=false; "
+    "leaky slope=0.2; conv name=conv out=3 kernel=3 padding=1; tanh";
+constexpr const char* kDescribedOfClass =
+    "linear name=fc out=96; batch_norm name=bn0; relu; reshape channels=8 height=3 width=4; upsample factor=2; "
+    "upsample bilinear=true; conv name=conv out=3 kernel=3 padding=1; sigmoid";
+
 void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& folder) {
   const RngStream stream(6, Purpose::parameters);
-  if (kind == "conditional") {
-    const ConditionalGeneratorSettings settings{.code = 5, .hidden = 20, .width = 8};
+  if (kind.starts_with("conditional")) {
+    ConditionalGeneratorSettings settings{.code = 5, .hidden = 20, .width = 8};
+    if (kind == "conditional-described") settings.layers = std::make_shared<const std::string>(kDescribedOfClass);
     const auto generator = ConditionalGenerator::Create(shape, kClasses, settings, stream);
     const at::Tensor latents = NormalRows(kRows, settings.code, RngStream(7, Purpose::latents)),
                      labels = at::arange(kRows, at::kLong) * 4;
     folder.PutArray("input.npy", latents);
     folder.PutArray("label.npy", labels);
     folder.PutArray("output.npy", (*generator)->Forward(latents, labels));
-    folder.PutModel(onnx::MakeGeneratorGraph(shape, kClasses, settings), (*generator)->parameters().ToBlobs(""));
+    folder.PutModel(*onnx::MakeGeneratorGraph(shape, kClasses, settings), (*generator)->parameters().ToBlobs(""));
     return;
   }
   GeneratorSettings settings;
   settings.latent = 7;
   settings.width = 8;
-  if (kind == "fast") {
+  if (kind == "described") settings.layers = std::make_shared<const std::string>(kDescribed);
+  if (kind != "dafl") {
     settings.network = GeneratorNetwork::fast;
     settings.scale = {std::vector<double>(static_cast<std::size_t>(shape.channels), 0.3),
                       std::vector<double>(static_cast<std::size_t>(shape.channels), 0.2)};
@@ -113,7 +125,7 @@ void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& fol
   const at::Tensor latents = NormalRows(kRows, settings.latent, RngStream(7, Purpose::latents));
   folder.PutArray("input.npy", latents);
   folder.PutArray("output.npy", (*generator)->Forward(latents));
-  folder.PutModel(onnx::MakeGeneratorGraph(shape, settings), (*generator)->parameters().ToBlobs(""));
+  folder.PutModel(*onnx::MakeGeneratorGraph(shape, settings), (*generator)->parameters().ToBlobs(""));
 }
 
 }  // namespace

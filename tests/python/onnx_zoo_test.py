@@ -21,7 +21,8 @@ import onnx  # noqa: E402
 TOLERANCE = 1e-5
 SHAPES = {"alexnet": ["3 64 64"], "hog-linear": ["1 27 21", "3 32 32"], "patch-linear": ["1 27 21", "3 32 32"],
           "scattering-linear": ["1 27 21", "3 32 32"], "hog-scattering-linear": ["3 13 16"]}
-GENERATORS = ["dafl 1 28 28", "dafl 3 128 128", "fast 3 32 32", "conditional 1 28 28"]
+GENERATORS = ["dafl 1 28 28", "dafl 3 128 128", "fast 3 32 32", "conditional 1 28 28", "described 3 12 16",
+              "conditional-described 3 12 16"]
 IR_VERSION, OPSET = 8, 17
 
 

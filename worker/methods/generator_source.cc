@@ -22,6 +22,10 @@ GeneratorSettings MakeGeneratorSettings(const TrialSpec& spec, const PixelScale&
   return settings;
 }
 
+ConditionalGeneratorSettings MakeConditionalSettings(const TrialSpec& spec) {
+  return {.code = spec.generator.latent, .width = spec.generator.width, .layers = spec.generator.layers};
+}
+
 GeneratorSource::GeneratorSource(const TrialSpec& spec, std::unique_ptr<Generator> generator, Collective& gang,
                                  StepGraphs* graphs)
     : spec_(spec),

@@ -27,6 +27,8 @@ namespace retort::worker {
 
 // What the trial's keys ask for; `scale`: of the data set.
 [[nodiscard]] GeneratorSettings MakeGeneratorSettings(const TrialSpec& spec, const PixelScale& scale);
+// The same of a method whose generator is given a class.
+[[nodiscard]] ConditionalGeneratorSettings MakeConditionalSettings(const TrialSpec& spec);
 
 class GeneratorSource final : public ImageSource {
  public:

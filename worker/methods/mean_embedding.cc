@@ -15,6 +15,7 @@
 
 #include "worker/distill/kernel_embedding.h"
 #include "worker/gang/summed_gradient.h"
+#include "worker/methods/generator_source.h"
 #include "worker/methods/method.h"
 #include "worker/methods/stop_rule.h"
 #include "worker/methods/student_method.h"
@@ -216,10 +217,8 @@ Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs) {
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(
       parts.generator,
-      ConditionalGenerator::Create(
-          data.shape, data.classes,
-          {.code = spec.generator.latent, .width = spec.generator.width, .layers = spec.generator.layers},
-          RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
+      ConditionalGenerator::Create(data.shape, data.classes, MakeConditionalSettings(spec),
+                                   RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
                           release::ClassEmbedding::Create({.noise_multiplier = spec.release.noise_multiplier,

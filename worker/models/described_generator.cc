@@ -17,28 +17,6 @@
 namespace retort::worker {
 namespace {
 
-// The layers without their parameters.
-struct LatentLayers {
-  std::vector<Layer> layers;
-  LayerPlan plan;
-};
-
-Result<LatentLayers> ReadLayers(const std::string& text, LatentShape latents, ImageShape image) {
-  RETORT_ASSIGN_OR_RETURN(const std::vector<NetworkLayer> described, ParseNetworkLayers(text));
-  if (!MakesPictures(described))
-    return UsageError("A generator turns latents into pictures by a reshape, and these layers have none.");
-  const PlannedShapes planned = PlanGeneratorShapes(described, latents, {image.channels, image.height, image.width});
-  if (planned.misfit)
-    return UsageError(planned.misfit->message + " (the latents have " + std::to_string(latents.values()) + " values).");
-  LatentLayers made;
-  for (const NetworkLayer& layer : described) {
-    made.layers.push_back(MakeLayer(layer, 0));
-    made.layers.back().tracked = false;
-  }
-  RETORT_ASSIGN_OR_RETURN(made.plan, PlanLatentLayers(made.layers, latents.values()));
-  return made;
-}
-
 // Computes all layers from `start`, f32 [rows, values].
 at::Tensor Run(const LatentLayers& network, const std::vector<at::Tensor>& leaves, const at::Tensor& start,
                Collective* gang) {
@@ -108,9 +86,25 @@ class DescribedConditionalGenerator final : public ConditionalGenerator {
 
 }  // namespace
 
+Result<LatentLayers> ReadLatentLayers(const std::string& text, LatentShape latents, ImageShape image) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<NetworkLayer> described, ParseNetworkLayers(text));
+  if (!MakesPictures(described))
+    return UsageError("A generator turns latents into pictures by a reshape, and these layers have none.");
+  const PlannedShapes planned = PlanGeneratorShapes(described, latents, {image.channels, image.height, image.width});
+  if (planned.misfit)
+    return UsageError(planned.misfit->message + " (the latents have " + std::to_string(latents.values()) + " values).");
+  LatentLayers made;
+  for (const NetworkLayer& layer : described) {
+    made.layers.push_back(MakeLayer(layer, 0));
+    made.layers.back().tracked = false;
+  }
+  RETORT_ASSIGN_OR_RETURN(made.plan, PlanLatentLayers(made.layers, latents.values()));
+  return made;
+}
+
 Result<std::unique_ptr<Generator>> MakeDescribedGenerator(ImageShape image, const GeneratorSettings& settings,
                                                           const RngStream& stream, at::Device device) {
-  RETORT_ASSIGN_OR_RETURN(LatentLayers network, ReadLayers(*settings.layers, {settings.latent, 0}, image));
+  RETORT_ASSIGN_OR_RETURN(LatentLayers network, ReadLatentLayers(*settings.layers, {settings.latent, 0}, image));
   return std::unique_ptr<Generator>(std::make_unique<DescribedGenerator>(std::move(network), settings, stream, device));
 }
 
@@ -118,7 +112,7 @@ Result<std::unique_ptr<ConditionalGenerator>> MakeDescribedConditionalGenerator(
     ImageShape image, std::int64_t classes, const ConditionalGeneratorSettings& settings, const RngStream& stream,
     at::Device device) {
   const LatentShape latents{settings.code, classes};
-  RETORT_ASSIGN_OR_RETURN(LatentLayers network, ReadLayers(*settings.layers, latents, image));
+  RETORT_ASSIGN_OR_RETURN(LatentLayers network, ReadLatentLayers(*settings.layers, latents, image));
   if (network.layers.back().kind == LayerKind::batch_norm)
     return UsageError("The pixels of this method lie between 0 and 1: end the generator in sigmoid or tanh.");
   return std::unique_ptr<ConditionalGenerator>(

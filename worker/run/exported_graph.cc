@@ -37,11 +37,13 @@ Result<std::string> DescribeNetwork(const std::string& text) {
 Result<std::string> DescribeGenerator(const std::string& text) {
   RETORT_ASSIGN_OR_RETURN(const TrialSpec spec, ReadSpec(text));
   const ImageShape image = FindShape(*spec.data);
-  if (ReleasesEmbedding(FindKind(spec)))
-    return EncodeAnswer(onnx::MakeGeneratorGraph(
-        image, spec.data->classes,
-        ConditionalGeneratorSettings{.code = spec.generator.latent, .width = spec.generator.width}));
-  return EncodeAnswer(onnx::MakeGeneratorGraph(image, MakeGeneratorSettings(spec, FindPixelScale(*spec.data))));
+  const auto make = [&]() {
+    if (ReleasesEmbedding(FindKind(spec)))
+      return onnx::MakeGeneratorGraph(image, spec.data->classes, MakeConditionalSettings(spec));
+    return onnx::MakeGeneratorGraph(image, MakeGeneratorSettings(spec, FindPixelScale(*spec.data)));
+  };
+  RETORT_ASSIGN_OR_RETURN(onnx::StatelessGraph graph, make());
+  return EncodeAnswer(std::move(graph));
 }
 
 }  // namespace

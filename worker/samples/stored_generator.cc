@@ -90,9 +90,7 @@ Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, co
   if (ReleasesEmbedding(FindKind(spec))) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<ConditionalGenerator> generator,
-        ConditionalGenerator::Create(
-            frame.shape, frame.classes,
-            {.code = spec.generator.latent, .width = spec.generator.width, .layers = spec.generator.layers}, unused));
+        ConditionalGenerator::Create(frame.shape, frame.classes, MakeConditionalSettings(spec), unused));
     RETORT_RETURN_IF_ERROR(generator->parameters().FromBlobs(kPrefix, parameters));
     return std::unique_ptr<StoredGenerator>(std::make_unique<ClassGenerator>(std::move(generator), frame, seed));
   }

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "worker/models/described_generator.h"
+#include "worker/models/onnx/network_graph.h"
+
 namespace retort::worker::onnx {
 namespace {
 
@@ -24,45 +27,66 @@ std::string AddConv(GraphBuilder& graph, const std::string& x, const std::string
                    {{"kernel_shape", Integers(2, kernel)}, {"pads", Integers(4, kernel / 2)}});
 }
 
-// Of [rows, channels, ...] with `rank` extents, over all but the channels, by the statistics of the batch.
-std::string AddNormalised(GraphBuilder& graph, const std::string& x, std::int64_t rank, double epsilon) {
-  Integers others = {0};
-  for (std::int64_t axis = 2; axis < rank; ++axis) others.push_back(axis);
-  const auto mean = [&](const std::string& of) {
-    return graph.Add("ReduceMean", {of}, {{"axes", others}, {"keepdims", 1}});
-  };
-  const std::string centred = graph.Add("Sub", {x, mean(x)});
-  const std::string variance = mean(graph.Add("Mul", {centred, centred}));
-  const std::string deviation = graph.Add("Sqrt", {graph.Add("Add", {variance, graph.AddNumber(epsilon)})});
-  return graph.Add("Div", {centred, deviation});
-}
-
 std::string AddBatchNorm(GraphBuilder& graph, const std::string& x, const std::string& name, std::int64_t rank,
                          double epsilon) {
-  Shape channels(static_cast<std::size_t>(rank), 1);
-  channels[1] = -1;
-  const std::string normed = AddNormalised(graph, x, rank, epsilon);
-  const std::string scaled = graph.Add("Mul", {normed, graph.Reshape(graph.UseState(name + ".weight"), channels)});
-  return graph.Add("Add", {scaled, graph.Reshape(graph.UseState(name + ".bias"), channels)});
-}
-
-std::string AddDoubled(GraphBuilder& graph, const std::string& x, bool bilinear) {
-  const std::string factors = graph.AddTensor(at::tensor({1.0F, 1.0F, 2.0F, 2.0F}));
-  std::vector<storage::OnnxAttribute> form = {
-      {"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}};
-  if (bilinear) form = {{"mode", "linear"}, {"coordinate_transformation_mode", "align_corners"}};
-  return graph.Add("Resize", {x, "", factors}, std::move(form));
+  return graph.ScaleChannels(graph.Normalise(x, rank, epsilon), rank, name + ".weight", name + ".bias");
 }
 
 std::string AddByChannel(GraphBuilder& graph, const char* op, const std::string& x, const std::vector<double>& values) {
   return graph.Add(op, {x, graph.AddTensor(at::tensor(values, at::kDouble).to(at::kFloat).view({1, -1, 1, 1}))});
 }
 
+// As PixelNormalisation.
+std::string AddPixelScale(GraphBuilder& graph, const std::string& x, const PixelScale& scale) {
+  if (scale.mean.empty()) return x;
+  return AddByChannel(graph, "Div", AddByChannel(graph, "Sub", x, scale.mean), scale.std);
+}
+
+// Pixels of a described generator, which a tanh leaves between -1 and 1, between 0 and 1.
+std::string AddBroughtToPixels(GraphBuilder& graph, const LatentLayers& network, const std::string& x) {
+  if (network.layers.back().kind != LayerKind::tanh) return x;
+  return graph.Scale(graph.Add("Add", {x, graph.AddNumber(1)}), 0.5);
+}
+
 Shape WithRows(ImageShape image) { return {storage::kAnyRows, image.channels, image.height, image.width}; }
+
+// The latents and, behind them, one value a class.
+std::string AddCodeAndClass(GraphBuilder& graph, std::int64_t code, std::int64_t classes) {
+  const std::string latent = graph.AddInput(kLatentInput, storage::DType::f32, {storage::kAnyRows, code}),
+                    label = graph.AddInput(kLabelInput, storage::DType::i64, {storage::kAnyRows});
+  const std::string off_and_on = graph.AddTensor(at::tensor({0.0F, 1.0F}));
+  const std::string chosen = graph.Add("OneHot", {label, graph.AddInteger(classes), off_and_on}, {{"axis", -1}});
+  return graph.Add("Concat", {latent, chosen}, {{"axis", 1}});
+}
+
+// As MakeDescribedGenerator.
+Result<StatelessGraph> MakeDescribedGraph(ImageShape image, const GeneratorSettings& settings) {
+  RETORT_ASSIGN_OR_RETURN(const LatentLayers network, ReadLatentLayers(*settings.layers, {settings.latent, 0}, image));
+  GraphBuilder graph("generator");
+  const std::string start = graph.AddInput(kLatentInput, storage::DType::f32, {storage::kAnyRows, settings.latent});
+  std::string x = AddLayers(graph, network.layers, network.plan, start, {settings.latent});
+  graph.Enter("end");
+  if (network.layers.back().kind != LayerKind::batch_norm)
+    x = AddPixelScale(graph, AddBroughtToPixels(graph, network, x), settings.scale);
+  return std::move(graph).Finish(x, kPictures, WithRows(image));
+}
+
+// As MakeDescribedConditionalGenerator.
+Result<StatelessGraph> MakeDescribedGraph(ImageShape image, std::int64_t classes,
+                                          const ConditionalGeneratorSettings& settings) {
+  const LatentShape latents{settings.code, classes};
+  RETORT_ASSIGN_OR_RETURN(const LatentLayers network, ReadLatentLayers(*settings.layers, latents, image));
+  GraphBuilder graph("generator");
+  const std::string start = AddCodeAndClass(graph, settings.code, classes);
+  const std::string x = AddLayers(graph, network.layers, network.plan, start, {latents.values()});
+  graph.Enter("end");
+  return std::move(graph).Finish(AddBroughtToPixels(graph, network, x), kPictures, WithRows(image));
+}
 
 }  // namespace
 
-StatelessGraph MakeGeneratorGraph(ImageShape image, const GeneratorSettings& settings) {
+Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, const GeneratorSettings& settings) {
+  if (settings.layers) return MakeDescribedGraph(image, settings);
   GraphBuilder graph("generator");
   const bool fast = settings.network == GeneratorNetwork::fast;
   const Generator::Stages stages = Generator::FindStages(image, settings);
@@ -74,36 +98,31 @@ StatelessGraph MakeGeneratorGraph(ImageShape image, const GeneratorSettings& set
   for (; stage <= std::ssize(stages.widths); ++stage) {
     const std::string number = std::to_string(stage);
     graph.Enter(number);
-    x = AddConv(graph, AddDoubled(graph, x, /*bilinear=*/false), "conv" + number, 3, !fast);
+    x = AddConv(graph, graph.Enlarge(x, 2, /*bilinear=*/false), "conv" + number, 3, !fast);
     x = AddBatchNorm(graph, x, "bn" + number, 4, stages.epsilon);
     x = graph.Add("LeakyRelu", {x}, {{"alpha", Generator::kSlope}});
   }
   graph.Enter("end");
   x = AddConv(graph, x, "conv" + std::to_string(stage), 3, true);
   if (!fast) {
-    x = AddNormalised(graph, graph.Add("Tanh", {x}), 4, Generator::kOuterEpsilon);
+    x = graph.Normalise(graph.Add("Tanh", {x}), 4, Generator::kOuterEpsilon);
   } else {
-    x = graph.Add("Sigmoid", {x});
-    if (!settings.scale.mean.empty())
-      x = AddByChannel(graph, "Div", AddByChannel(graph, "Sub", x, settings.scale.mean), settings.scale.std);
+    x = AddPixelScale(graph, graph.Add("Sigmoid", {x}), settings.scale);
   }
   return std::move(graph).Finish(x, kPictures, WithRows(image));
 }
 
-StatelessGraph MakeGeneratorGraph(ImageShape image, std::int64_t classes,
-                                  const ConditionalGeneratorSettings& settings) {
+Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, std::int64_t classes,
+                                          const ConditionalGeneratorSettings& settings) {
+  if (settings.layers) return MakeDescribedGraph(image, classes, settings);
   constexpr std::int64_t kShrink = ConditionalGenerator::kShrink, kKernel = ConditionalGenerator::kKernel;
   GraphBuilder graph("generator");
-  const std::string latent = graph.AddInput(kLatentInput, storage::DType::f32, {storage::kAnyRows, settings.code}),
-                    label = graph.AddInput(kLabelInput, storage::DType::i64, {storage::kAnyRows});
-  const std::string off_and_on = graph.AddTensor(at::tensor({0.0F, 1.0F}));
-  const std::string chosen = graph.Add("OneHot", {label, graph.AddInteger(classes), off_and_on}, {{"axis", -1}});
-  std::string x = graph.Add("Concat", {latent, chosen}, {{"axis", 1}});
+  std::string x = AddCodeAndClass(graph, settings.code, classes);
   x = graph.Add("Relu", {AddBatchNorm(graph, AddLinear(graph, x, "fc1"), "bn1", 2, Generator::kOuterEpsilon)});
   x = AddBatchNorm(graph, AddLinear(graph, x, "fc2"), "bn2", 2, Generator::kOuterEpsilon);
   x = graph.Reshape(x, {0, settings.width, image.height / kShrink, image.width / kShrink});
-  x = graph.Add("Relu", {AddConv(graph, AddDoubled(graph, x, /*bilinear=*/true), "conv1", kKernel, true)});
-  x = graph.Add("Sigmoid", {AddConv(graph, AddDoubled(graph, x, /*bilinear=*/true), "conv2", kKernel, true)});
+  x = graph.Add("Relu", {AddConv(graph, graph.Enlarge(x, 2, /*bilinear=*/true), "conv1", kKernel, true)});
+  x = graph.Add("Sigmoid", {AddConv(graph, graph.Enlarge(x, 2, /*bilinear=*/true), "conv2", kKernel, true)});
   return std::move(graph).Finish(x, kPictures, WithRows(image));
 }
 

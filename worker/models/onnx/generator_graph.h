@@ -13,11 +13,12 @@ inline constexpr const char* kLatentInput = "latent";  // f32 [rows, values], st
 inline constexpr const char* kLabelInput = "label";    // i64 [rows]: the class that each picture is made of
 inline constexpr const char* kPictures = "pictures";   // f32 [rows, channels, height, width]
 
-// Returns what Generator::Forward computes. REQUIRES: images that Generator::Create takes.
-[[nodiscard]] StatelessGraph MakeGeneratorGraph(ImageShape image, const GeneratorSettings& settings);
+// Returns what Generator::Forward computes. REQUIRES: images that Generator::Create takes. Error: that of
+// ReadLatentLayers, where settings.layers are there.
+[[nodiscard]] Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, const GeneratorSettings& settings);
 
-// Returns what ConditionalGenerator::Forward computes. REQUIRES: images that ConditionalGenerator::Create takes.
-[[nodiscard]] StatelessGraph MakeGeneratorGraph(ImageShape image, std::int64_t classes,
-                                                const ConditionalGeneratorSettings& settings);
+// Returns what ConditionalGenerator::Forward computes, with the same requirement and error.
+[[nodiscard]] Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, std::int64_t classes,
+                                                        const ConditionalGeneratorSettings& settings);
 
 }  // namespace retort::worker::onnx

@@ -97,6 +97,34 @@ std::string GraphBuilder::Pad(const std::string& x, const std::vector<std::int64
 
 std::string GraphBuilder::Scale(const std::string& x, double factor) { return Add("Mul", {x, AddNumber(factor)}); }
 
+std::string GraphBuilder::Normalise(const std::string& x, std::int64_t rank, double epsilon) {
+  std::vector<std::int64_t> others = {0};
+  for (std::int64_t axis = 2; axis < rank; ++axis) others.push_back(axis);
+  const auto average = [&](const std::string& of) {
+    return Add("ReduceMean", {of}, {{"axes", others}, {"keepdims", 1}});
+  };
+  const std::string centred = Add("Sub", {x, average(x)});
+  const std::string variance = average(Add("Mul", {centred, centred}));
+  return Add("Div", {centred, Add("Sqrt", {Add("Add", {variance, AddNumber(epsilon)})})});
+}
+
+std::string GraphBuilder::ScaleChannels(const std::string& x, std::int64_t rank, const std::string& weight,
+                                        const std::string& bias) {
+  Shape channels(static_cast<std::size_t>(rank), 1);
+  channels[1] = -1;
+  const std::string scaled = Add("Mul", {x, Reshape(UseState(weight), channels)});
+  return Add("Add", {scaled, Reshape(UseState(bias), channels)});
+}
+
+std::string GraphBuilder::Enlarge(const std::string& x, std::int64_t factor, bool bilinear) {
+  const auto times = static_cast<float>(factor);
+  const std::string factors = AddTensor(at::tensor({1.0F, 1.0F, times, times}));
+  std::vector<storage::OnnxAttribute> form = {
+      {"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "floor"}};
+  if (bilinear) form = {{"mode", "linear"}, {"coordinate_transformation_mode", "align_corners"}};
+  return Add("Resize", {x, "", factors}, std::move(form));
+}
+
 std::string GraphBuilder::AtLeast(const std::string& x, double least) { return Add("Max", {x, AddNumber(least)}); }
 
 StatelessGraph GraphBuilder::Finish(const std::string& value, const std::string& output, Shape shape) && {

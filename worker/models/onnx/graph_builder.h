@@ -52,6 +52,13 @@ class GraphBuilder {
   std::string Pad(const std::string& x, const std::vector<std::int64_t>& pads, const std::string& mode = "constant",
                   double value = 0);
   std::string Scale(const std::string& x, double factor);
+  // Of [rows, channels, ...] with `rank` extents: each channel normalised by the statistics of the batch at hand.
+  std::string Normalise(const std::string& x, std::int64_t rank, double epsilon);
+  // x times `weight` plus `bias`, one of each a channel, which are names of the state.
+  std::string ScaleChannels(const std::string& x, std::int64_t rank, const std::string& weight,
+                            const std::string& bias);
+  // Planes of `factor` times the height and width; bilinear: between the centres of the corners.
+  std::string Enlarge(const std::string& x, std::int64_t factor, bool bilinear);
   // The larger of the value and `least`.
   std::string AtLeast(const std::string& x, double least);
 

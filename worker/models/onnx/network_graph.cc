@@ -52,6 +52,18 @@ std::string AddConv(const Place& place) {
                           {"group", layer.groups}});
 }
 
+std::string AddConvTranspose(const Place& place) {
+  const Layer& layer = place.layer;
+  std::vector<std::string> inputs = {place.x(), place.Weight()};
+  if (layer.bias) inputs.push_back(place.Bias());
+  return place.graph.Add("ConvTranspose", std::move(inputs),
+                         {{"kernel_shape", place.Windows()},
+                          {"strides", place.Strides()},
+                          {"pads", Integers(4, layer.padding)},
+                          {"output_padding", Integers(2, layer.output_padding)},
+                          {"group", layer.groups}});
+}
+
 std::string AddLinear(const Place& place) {
   if (place.shape().size() == 1) {
     std::vector<std::string> inputs = {place.x(), place.Weight()};
@@ -63,7 +75,14 @@ std::string AddLinear(const Place& place) {
   return place.layer.bias ? place.graph.Add("Add", {product, place.Bias()}) : product;
 }
 
+// Without running statistics: by those of the batch at hand.
 std::string AddBatchNorm(const Place& place) {
+  if (!place.layer.tracked) {
+    const auto rank = static_cast<std::int64_t>(place.shape().size()) + 1;
+    const std::string normed = place.graph.Normalise(place.x(), rank, place.layer.epsilon);
+    if (!place.layer.affine) return normed;
+    return place.graph.ScaleChannels(normed, rank, place.layer.name + ".weight", place.layer.name + ".bias");
+  }
   return place.graph.Add(
       "BatchNormalization",
       {place.x(), place.Entry("weight"), place.Entry("bias"), place.Entry("running_mean"), place.Entry("running_var")},
@@ -100,6 +119,8 @@ std::string AddActivation(const Place& place) {
       return graph.Add("Relu", {place.x()});
     case Kind::tanh:
       return graph.Add("Tanh", {place.x()});
+    case Kind::sigmoid:
+      return graph.Add("Sigmoid", {place.x()});
     case Kind::relu6:
       return graph.Add("Clip", {place.x(), graph.AddNumber(0), graph.AddNumber(6)});
     case Kind::leaky:
@@ -218,6 +239,7 @@ std::string AddLayer(const Place& place) {
       return AddLayerNorm(place);
     case Kind::relu:
     case Kind::tanh:
+    case Kind::sigmoid:
     case Kind::relu6:
     case Kind::gelu:
     case Kind::leaky:
@@ -251,6 +273,12 @@ std::string AddLayer(const Place& place) {
       return AddAffine(place);
     case Kind::pad_shortcut:
       return AddPadShortcut(place);
+    case Kind::reshape:
+      return place.graph.Reshape(place.x(), {0, place.layer.out, place.layer.height, place.layer.width});
+    case Kind::upsample:
+      return place.graph.Enlarge(place.x(), place.layer.factor, place.layer.bilinear);
+    case Kind::conv_transpose:
+      return AddConvTranspose(place);
     case Kind::hog:
     case Kind::patches:
     case Kind::scattering:
@@ -268,11 +296,8 @@ Shape WithRows(const Shape& of_one) {
 
 }  // namespace
 
-Result<StatelessGraph> MakeNetworkGraph(const std::vector<Layer>& layers, ImageShape images) {
-  RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, images));
-  GraphBuilder graph("network");
-  const Shape image = {images.channels, images.height, images.width};
-  const std::string start = graph.AddInput(kImageInput, storage::DType::f32, WithRows(image));
+std::string AddLayers(GraphBuilder& graph, const std::vector<Layer>& layers, const LayerPlan& plan,
+                      const std::string& start, const Shape& start_shape) {
   std::vector<std::string> results(layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerNode& node = plan.nodes[i];
@@ -281,12 +306,21 @@ Result<StatelessGraph> MakeNetworkGraph(const std::vector<Layer>& layers, ImageS
     for (const std::int32_t from : node.inputs) {
       const auto index = static_cast<std::size_t>(from);
       place.inputs.push_back(from == kImages ? start : results[index]);
-      place.shapes.push_back(from == kImages ? image : plan.nodes[index].shape);
+      place.shapes.push_back(from == kImages ? start_shape : plan.nodes[index].shape);
     }
     graph.Enter(std::to_string(i) + "." + (layers[i].name.empty() ? KindName(layers[i].kind) : layers[i].name));
     results[i] = AddLayer(place);
   }
-  return std::move(graph).Finish(results.back(), kLogits, WithRows(plan.nodes.back().shape));
+  return results.back();
+}
+
+Result<StatelessGraph> MakeNetworkGraph(const std::vector<Layer>& layers, ImageShape images) {
+  RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, images));
+  GraphBuilder graph("network");
+  const Shape image = {images.channels, images.height, images.width};
+  const std::string start = graph.AddInput(kImageInput, storage::DType::f32, WithRows(image));
+  const std::string logits = AddLayers(graph, layers, plan, start, image);
+  return std::move(graph).Finish(logits, kLogits, WithRows(plan.nodes.back().shape));
 }
 
 }  // namespace retort::worker::onnx
