@@ -17,6 +17,7 @@
 #include "experiments/base/status.h"
 #include "experiments/methods/data_spec.h"
 #include "experiments/methods/methods.h"
+#include "experiments/methods/networks.h"
 #include "experiments/methods/spec_keys.h"
 
 namespace retort {
@@ -122,10 +123,23 @@ class Extras {
   }
 
  private:
-  static constexpr std::array<std::string_view, 16> kNames = {
-      "data.classes",   "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.sensitive_classes",
-      "data.split",     "data.std",    "data.target", "data.version",       "draw",        "method_revision",
-      "network.layers", "parent",      "score",       "score_noise"};
+  static constexpr std::array<std::string_view, 17> kNames = {"data.classes",
+                                                              "data.digest",
+                                                              "data.mean",
+                                                              "data.preprocessing",
+                                                              "data.reader",
+                                                              "data.sensitive_classes",
+                                                              "data.split",
+                                                              "data.std",
+                                                              "data.target",
+                                                              "data.version",
+                                                              "draw",
+                                                              "generator.layers",
+                                                              "method_revision",
+                                                              "network.layers",
+                                                              "parent",
+                                                              "score",
+                                                              "score_noise"};
 
   static void AppendUnlessEmpty(std::string& out, std::string_view name, const std::string& text) {
     if (!text.empty()) AppendEntry(out, name, text);
@@ -145,6 +159,8 @@ class Extras {
     if (name == "data.target") return AppendUnlessEmpty(out, name, data.target);
     if (name == "data.version") return AppendUnlessEmpty(out, name, data.version);
     if (name == "draw") return AppendUnlessEmpty(out, name, spec_.draw);
+    if (name == "generator.layers")
+      return AppendUnlessEmpty(out, name, spec_.generator.layers ? *spec_.generator.layers : "");
     if (name == "score") return AppendUnlessEmpty(out, name, spec_.score);
     if (name == "score_noise")
       return AppendUnlessEmpty(out, name, spec_.score_noise > 0 ? ExactNumber(spec_.score_noise) : "");
@@ -172,6 +188,8 @@ std::string CanonicalEncoding(const TrialSpec& spec) {
     if (!key.AppliesTo(kind, spec.source)) continue;
     if (spec.stop.metric == StopMetric::none && key.name.starts_with("stop_")) continue;
     if ((key.quiet & MakeMask(kind)) != 0 && key.get(spec) == key.get(kDefaults)) continue;
+    // Of dp-merf the one of the zoo, as `generator` is younger than its trials.
+    if (key.name == "generator" && spec.generator.network == kClassGenerator) continue;
     extras.AppendBefore(out, key.name);
     AppendEntry(out, key, key.get(spec));
   }

@@ -57,7 +57,9 @@ constexpr std::array kLinear = {
     Required(
         OrClasses(Count("out", &L::out, 1, 1e6, "values of the result; \"classes\": as many as the data set has"))),
     kBias};
-constexpr std::array kBatchNorm = {kEpsilon, Number("momentum", &L::momentum, 0, 1, "of the running statistics")};
+constexpr std::array kBatchNorm = {
+    kEpsilon, Number("momentum", &L::momentum, 0, 1, "of the running statistics; not of generators"),
+    Flag("affine", &L::affine, "whether a weight and a bias a channel follow; false: of generators alone")};
 constexpr std::array kGroupNorm = {
     Required(Count("groups", &L::groups, 1, kMaxWidth, "of channels that are normalised together")), kEpsilon};
 constexpr std::array kLayerNorm = {kEpsilon};
@@ -69,10 +71,27 @@ constexpr std::array kAdaptive = {Required(Count("out", &L::out, 1, kMaxPixels, 
 constexpr std::array kDropout = {Required(Number("rate", &L::rate, 0, 0.999, "share of values that are dropped"))};
 constexpr std::array kPad = {Required(Count("out", &L::out, 1, kMaxWidth, "channels of the result")), kStride};
 
+constexpr std::array kReshape = {Required(Count("channels", &L::out, 1, kMaxWidth, "of the result")),
+                                 Required(Count("height", &L::height, 1, kMaxPixels, "of the result, in pixels")),
+                                 Required(Count("width", &L::width, 1, kMaxPixels, "of the result, in pixels"))};
+constexpr std::array kUpsample = {
+    Count("factor", &L::factor, 2, 64, "by which height and width grow"),
+    Flag("bilinear", &L::bilinear,
+         "between pixels, the corners where they were, of factor 2; false: the nearest pixel")};
+constexpr std::array kConvTranspose = {
+    Required(Count("out", &L::out, 1, kMaxWidth, "channels of the result")),
+    Required(kKernel),
+    Count("stride", &L::stride, 1, kMaxPixels, "pixels of the result from one window to the next"),
+    Count("padding", &L::padding, 0, kMaxPixels, "pixels of the result that are cut off on each side"),
+    Count("output_padding", &L::output_padding, 0, kMaxPixels, "rows and columns added below and to the right"),
+    Count("groups", &L::groups, 1, kMaxWidth, "groups of channels that do not mix"),
+    kBias};
+
 constexpr std::array kKinds = {
     LayerKindTraits{conv, "conv", kConv, true, true, "convolution of [channels, height, width]"},
     LayerKindTraits{linear, "linear", kLinear, true, true, "of [values]"},
-    LayerKindTraits{batch_norm, "batch_norm", kBatchNorm, true, true, "of [channels, height, width]; not for DP-SGD"},
+    LayerKindTraits{batch_norm, "batch_norm", kBatchNorm, true, true,
+                    "of [channels, height, width], of generators also of [values]; not for DP-SGD"},
     LayerKindTraits{group_norm, "group_norm", kGroupNorm, true, true, "of [channels, height, width]"},
     LayerKindTraits{layer_norm, "layer_norm", kLayerNorm, true, true, "of [values]"},
     LayerKindTraits{relu, "relu", {}, false, true, "max(x, 0)"},
@@ -90,8 +109,19 @@ constexpr std::array kKinds = {
     LayerKindTraits{add, "add", {}, false, false, "sum of two layers"},
     LayerKindTraits{pad_shortcut, "pad_shortcut", kPad, false, false,
                     "every stride-th pixel, and as many channels of zeros before as behind (option A of He et al.)"},
+    LayerKindTraits{sigmoid, "sigmoid", {}, false, true, "1 / (1 + exp(-x))"},
+    LayerKindTraits{reshape, "reshape", kReshape, false, true,
+                    "[values] to [channels, height, width], in that order; of generators, which it makes of a network",
+                    true},
+    LayerKindTraits{upsample, "upsample", kUpsample, false, true,
+                    "[channels, height, width] made larger; of generators", true},
+    LayerKindTraits{
+        conv_transpose, "conv_transpose", kConvTranspose, true, true,
+        "transposed convolution of [channels, height, width], to (side - 1) x stride - 2 x padding + kernel "
+        "+ output_padding pixels a side; of generators",
+        true},
 };
-static_assert(kKinds.size() == static_cast<std::size_t>(pad_shortcut) + 1);
+static_assert(kKinds.size() == static_cast<std::size_t>(conv_transpose) + 1);
 static_assert([] {
   for (std::size_t i = 0; i < kKinds.size(); ++i)
     if (static_cast<std::size_t>(kKinds[i].kind) != i) return false;
@@ -267,36 +297,62 @@ std::string LayerText(const std::vector<NetworkLayer>& layers, std::size_t place
 
 namespace {
 
+std::int64_t CountValues(const LayerShape& shape) {
+  std::int64_t values = 1;
+  for (const std::int64_t extent : shape) values *= extent;
+  return values;
+}
+
 class ShapePlanner {
  public:
+  // Of a network that classifies pictures.
   ShapePlanner(const std::vector<NetworkLayer>& layers, PictureShape picture, std::int64_t classes)
-      : layers_(layers), picture_{picture.channels, picture.height, picture.width}, classes_(classes) {}
+      : layers_(layers), input_{picture.channels, picture.height, picture.width}, classes_(classes) {}
+  // Of a generator.
+  ShapePlanner(const std::vector<NetworkLayer>& layers, LatentShape latents, PictureShape picture)
+      : layers_(layers),
+        input_{latents.values()},
+        made_{picture.channels, picture.height, picture.width},
+        latent_classes_(latents.classes) {}
 
   PlannedShapes Run() && {
     for (std::size_t i = 0; i < layers_.size() && !planned_.misfit; ++i) {
       LayerShape shape = Place(i);
-      if (!planned_.misfit && std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; }))
-        Say(i, "its input is " + ShapeText(Input(i)) + ", which leaves it no pixel, " + ShapeText(shape) +
-                   ": make kernel or stride smaller, or padding larger");
+      if (!planned_.misfit) CheckExtents(i, shape);
       if (!planned_.misfit) planned_.shapes.push_back(std::move(shape));
     }
+    if (Makes() && !planned_.misfit && planned_.shapes.back() != made_)
+      Say(layers_.size() - 1, "the network makes " + ShapeText(planned_.shapes.back()) + ", and the pictures are " +
+                                  ShapeText(made_) + ": change channels, kernels, strides or factors until it makes " +
+                                  "those");
     return std::move(planned_);
   }
 
  private:
+  [[nodiscard]] bool Makes() const { return !made_.empty(); }
   [[nodiscard]] const LayerShape& At(std::int32_t place) const {
-    return place == kPictureInput ? picture_ : planned_.shapes[static_cast<std::size_t>(place)];
+    return place == kPictureInput ? input_ : planned_.shapes[static_cast<std::size_t>(place)];
   }
   [[nodiscard]] std::int32_t InputPlace(std::size_t i) const {
     return layers_[i].inputs.empty() ? static_cast<std::int32_t>(i) - 1 : layers_[i].inputs.front();
   }
   [[nodiscard]] const LayerShape& Input(std::size_t i) const { return At(InputPlace(i)); }
   [[nodiscard]] std::string Giver(std::int32_t place) const {
-    return place == kPictureInput ? "the picture" : LayerText(layers_, static_cast<std::size_t>(place));
+    if (place != kPictureInput) return LayerText(layers_, static_cast<std::size_t>(place));
+    if (!Makes()) return "the picture";
+    return latent_classes_ == 0 ? "the latent vector" : "the latent vector with its class";
   }
 
   void Say(std::size_t i, const std::string& what) {
     if (!planned_.misfit) planned_.misfit = LayerMisfit{i, LayerText(layers_, i) + ": " + what};
+  }
+  void CheckExtents(std::size_t i, const LayerShape& shape) {
+    constexpr std::int64_t kMaxExtent = 1'000'000;  // that of a linear layer
+    if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; }))
+      Say(i, "its input is " + ShapeText(Input(i)) + ", which leaves it no pixel, " + ShapeText(shape) +
+                 ": make kernel or stride smaller, or padding larger");
+    else if (Makes() && *std::max_element(shape.begin(), shape.end()) > kMaxExtent)
+      Say(i, "its input is " + ShapeText(Input(i)) + ", and its result, " + ShapeText(shape) + ", too large");
   }
   // Whether the input is a picture, or, where `flat`, a row of values.
   bool Takes(std::size_t i, bool flat) {
@@ -305,7 +361,7 @@ class ShapePlanner {
     Say(i, flat ? "it takes [values], and " + Giver(InputPlace(i)) + " gives " + ShapeText(in) +
                       ": put \"flatten\" or \"spatial_mean\" between them"
                 : "it takes [channels, height, width], and " + Giver(InputPlace(i)) + " gives " + ShapeText(in) +
-                      ": put it before what makes a row of values");
+                      (Makes() ? ": put a reshape between them" : ": put it before what makes a row of values"));
     return false;
   }
   void RequireMultiple(std::size_t i, std::int64_t channels, const std::string& whose) {
@@ -326,8 +382,10 @@ class ShapePlanner {
       case linear:
         return PlaceLinear(i);
       case batch_norm:
+        if (!Makes()) Takes(i, false);
+        return in;
       case group_norm:
-        if (Takes(i, false) && layer.kind == group_norm) RequireMultiple(i, in[0], "its input, " + ShapeText(in));
+        if (Takes(i, false)) RequireMultiple(i, in[0], "its input, " + ShapeText(in));
         return in;
       case layer_norm:
         Takes(i, true);
@@ -338,11 +396,8 @@ class ShapePlanner {
       case spatial_mean:
         if (!Takes(i, false)) return {};
         return {in[0]};
-      case flatten: {
-        std::int64_t values = 1;
-        for (const std::int64_t extent : in) values *= extent;
-        return {values};
-      }
+      case flatten:
+        return {CountValues(in)};
       case add:
         if (in != At(layer.inputs[1]))
           Say(i, "its layers give " + ShapeText(in) + ", and its shortcut " + ShapeText(At(layer.inputs[1])) +
@@ -350,11 +405,18 @@ class ShapePlanner {
         return in;
       case pad_shortcut:
         return PlacePadded(i);
+      case reshape:
+        return PlaceReshaped(i);
+      case upsample:
+        return PlaceUpsampled(i);
+      case conv_transpose:
+        return PlaceTransposed(i);
       case relu:
       case relu6:
       case leaky:
       case gelu:
       case tanh:
+      case sigmoid:
       case dropout:
         return in;
     }
@@ -403,11 +465,114 @@ class ShapePlanner {
     return {layer.out, kept(in[1]), kept(in[2])};
   }
 
+  // What makes a reshape fit that needs `values`.
+  [[nodiscard]] std::string FitReshape(std::size_t i, std::int64_t values) const {
+    const std::int32_t from = InputPlace(i);
+    if (from == kPictureInput && values > latent_classes_)
+      return "set latent = " + std::to_string(values - latent_classes_);
+    if (from != kPictureInput && layers_[static_cast<std::size_t>(from)].kind == linear)
+      return "set out = " + std::to_string(values) + " of " + Giver(from);
+    return "make both equal";
+  }
+
+  LayerShape PlaceReshaped(std::size_t i) {
+    const NetworkLayer& layer = layers_[i];
+    const LayerShape& in = Input(i);
+    LayerShape out = {layer.out, layer.height, layer.width};
+    const std::int64_t values = CountValues(out);
+    if (CountValues(in) != values)
+      Say(i, Giver(InputPlace(i)) + " gives " + ShapeText(in) + ", which has " + std::to_string(CountValues(in)) +
+                 " values, and its result, " + ShapeText(out) + ", has " + std::to_string(values) + ": " +
+                 FitReshape(i, values));
+    return out;
+  }
+
+  LayerShape PlaceUpsampled(std::size_t i) {
+    const NetworkLayer& layer = layers_[i];
+    if (!Takes(i, false)) return {};
+    const LayerShape& in = Input(i);
+    if (layer.bilinear && layer.factor != 2) Say(i, "bilinear doubles the sides: leave factor out, or bilinear");
+    return {in[0], in[1] * layer.factor, in[2] * layer.factor};
+  }
+
+  LayerShape PlaceTransposed(std::size_t i) {
+    const NetworkLayer& layer = layers_[i];
+    if (!Takes(i, false)) return {};
+    const LayerShape& in = Input(i);
+    RequireMultiple(i, in[0], "its input, " + ShapeText(in));
+    RequireMultiple(i, layer.out, "its result");
+    RequireSize(i, in[0] * (layer.out / layer.groups) * layer.kernel * layer.kernel);
+    if (layer.output_padding >= layer.stride)
+      Say(i, "output_padding = " + std::to_string(layer.output_padding) +
+                 " is to be less than stride = " + std::to_string(layer.stride));
+    const auto grown = [&layer](std::int64_t extent) {
+      return (extent - 1) * layer.stride - 2 * layer.padding + layer.kernel + layer.output_padding;
+    };
+    return {layer.out, grown(in[1]), grown(in[2])};
+  }
+
   const std::vector<NetworkLayer>& layers_;
-  LayerShape picture_;
-  std::int64_t classes_;
+  LayerShape input_;
+  LayerShape made_ = {};  // what a generator is to make; empty for other networks
+  std::int64_t classes_ = 0, latent_classes_ = 0;
   PlannedShapes planned_;
 };
+
+// `width`: the values or channels of the network's input.
+std::int64_t CountFrom(std::int64_t width, const std::vector<NetworkLayer>& layers,
+                       const std::vector<LayerShape>& shapes) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const NetworkLayer& layer = layers[i];
+    const std::int32_t from = layer.inputs.empty() ? static_cast<std::int32_t>(i) - 1 : layer.inputs.front();
+    const std::int64_t in = from == kPictureInput ? width : shapes[static_cast<std::size_t>(from)].front();
+    const std::int64_t out = shapes[i].front();
+    if (layer.kind == conv) count += in / layer.groups * out * layer.kernel * layer.kernel + (layer.bias ? out : 0);
+    if (layer.kind == conv_transpose)
+      count += in * (out / layer.groups) * layer.kernel * layer.kernel + (layer.bias ? out : 0);
+    if (layer.kind == linear) count += in * out + (layer.bias ? out : 0);
+    if (layer.kind == batch_norm || layer.kind == group_norm || layer.kind == layer_norm)
+      count += layer.affine ? 2 * out : 0;
+  }
+  return count;
+}
+
+bool HasKnownRange(const NetworkLayer& last) {
+  return last.kind == sigmoid || last.kind == tanh || (last.kind == batch_norm && !last.affine);
+}
+
+std::optional<LayerMisfit> FindGeneratorMisfit(const std::vector<NetworkLayer>& layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const NetworkLayer& layer = layers[i];
+    const auto say = [&](const std::string& what) { return LayerMisfit{i, LayerText(layers, i) + ": " + what}; };
+    if (layer.out == kAsManyAsClasses)
+      return say("out = \"classes\" ends a network that classifies pictures, and with its reshape this one makes them");
+    if (layer.kind == dropout) return say("a generator's pictures follow from its latents alone: leave dropout out");
+    if (layer.momentum != NetworkLayer().momentum)
+      return say("the batch norms of a generator use the statistics of the batch at hand: leave momentum out");
+    if (i + 1 == layers.size() && !HasKnownRange(layer))
+      return say(
+          "a generator ends in \"sigmoid\" (pixels between 0 and 1), \"tanh\" (between -1 and 1, which are black and "
+          "white) or { kind = \"batch_norm\", affine = false } (normalised by their batch)");
+  }
+  return std::nullopt;
+}
+
+std::optional<LayerMisfit> FindClassifierMisfit(const std::vector<NetworkLayer>& layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const NetworkLayer& layer = layers[i];
+    const auto say = [&](const std::string& what) { return LayerMisfit{i, LayerText(layers, i) + ": " + what}; };
+    const bool last = i + 1 == layers.size();
+    if (FindTraits(layer.kind).of_generators || !layer.affine)
+      return say((layer.affine ? "it" : "affine = false") +
+                 std::string(" is of generators, which a reshape makes of a network; this one has none"));
+    if (!last && layer.out == kAsManyAsClasses) return say("out = \"classes\" is of the last layer");
+    if (last && (layer.kind != linear || layer.out != kAsManyAsClasses))
+      return say(
+          "a network ends with { kind = \"linear\", out = \"classes\" }, one value a class; a generator has a reshape");
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -415,19 +580,22 @@ PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, PictureShape p
   return ShapePlanner(layers, picture, classes).Run();
 }
 
+PlannedShapes PlanGeneratorShapes(const std::vector<NetworkLayer>& layers, LatentShape latents, PictureShape picture) {
+  return ShapePlanner(layers, latents, picture).Run();
+}
+
 std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std::vector<LayerShape>& shapes,
                              PictureShape picture) {
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const NetworkLayer& layer = layers[i];
-    const std::int32_t from = layer.inputs.empty() ? static_cast<std::int32_t>(i) - 1 : layer.inputs.front();
-    const std::int64_t in = from == kPictureInput ? picture.channels : shapes[static_cast<std::size_t>(from)].front();
-    const std::int64_t out = shapes[i].front();
-    if (layer.kind == conv) count += in / layer.groups * out * layer.kernel * layer.kernel + (layer.bias ? out : 0);
-    if (layer.kind == linear) count += in * out + (layer.bias ? out : 0);
-    if (layer.kind == batch_norm || layer.kind == group_norm || layer.kind == layer_norm) count += 2 * out;
-  }
-  return count;
+  return CountFrom(picture.channels, layers, shapes);
+}
+
+std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std::vector<LayerShape>& shapes,
+                             LatentShape latents) {
+  return CountFrom(latents.values(), layers, shapes);
+}
+
+bool MakesPictures(const std::vector<NetworkLayer>& layers) {
+  return std::any_of(layers.begin(), layers.end(), [](const L& layer) { return layer.kind == reshape; });
 }
 
 std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers) {
@@ -441,14 +609,8 @@ std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers) {
     const NetworkLayer& layer = layers[i];
     if (!layer.name.empty() && !names.insert(layer.name).second)
       return LayerMisfit{i, LayerText(layers, i) + ": another layer has this name: give one of them another name"};
-    const bool last = i + 1 == layers.size();
-    if (!last && layer.out == kAsManyAsClasses)
-      return LayerMisfit{i, LayerText(layers, i) + ": out = \"classes\" is of the last layer"};
-    if (last && (layer.kind != linear || layer.out != kAsManyAsClasses))
-      return LayerMisfit{i, LayerText(layers, i) +
-                                ": a network ends with { kind = \"linear\", out = \"classes\" }, one value a class"};
   }
-  return std::nullopt;
+  return MakesPictures(layers) ? FindGeneratorMisfit(layers) : FindClassifierMisfit(layers);
 }
 
 bool HasBatchNorm(const std::vector<NetworkLayer>& layers) {
@@ -456,8 +618,9 @@ bool HasBatchNorm(const std::vector<NetworkLayer>& layers) {
 }
 
 bool HasActivation(const std::vector<NetworkLayer>& layers) {
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const L& layer) { return layer.kind >= relu && layer.kind <= tanh; });
+  return std::any_of(layers.begin(), layers.end(), [](const L& layer) {
+    return (layer.kind >= relu && layer.kind <= tanh) || layer.kind == sigmoid;
+  });
 }
 
 }  // namespace retort

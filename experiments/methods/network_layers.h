@@ -33,10 +33,14 @@ enum class NetworkLayerKind : std::uint8_t {
   flatten,
   add,
   pad_shortcut,
+  sigmoid,
+  reshape,
+  upsample,
+  conv_transpose,
 };
 
 inline constexpr std::int64_t kAsManyAsClasses = -1;  // NetworkLayer::out of the last layer
-inline constexpr std::int32_t kPictureInput = -1;     // as an input: the pictures themselves
+inline constexpr std::int32_t kPictureInput = -1;  // as an input: the pictures themselves; of a generator its latents
 inline constexpr std::size_t kMaxNetworkLayers = 2000;
 
 struct NetworkLayer {
@@ -46,7 +50,11 @@ struct NetworkLayer {
   double rate = 0;  // dropout: its rate; leaky: the slope below zero
   double epsilon = 1e-5, momentum = 0.1;
   bool bias = true, ceil = false;
-  std::vector<std::int32_t> inputs = {};  // earlier layers, or kPictureInput; empty: the layer before
+  bool affine = true;                              // batch_norm: has a weight and a bias a channel
+  std::int64_t height = 0, width = 0, factor = 2;  // reshape: of the result, in pixels; upsample: of both sides
+  std::int64_t output_padding = 0;                 // conv_transpose: pixels added to the right and below
+  bool bilinear = false;                           // upsample: between pixels; false: the nearest
+  std::vector<std::int32_t> inputs = {};           // earlier layers, or kPictureInput; empty: the layer before
 
   bool operator==(const NetworkLayer&) const = default;
 };
@@ -71,6 +79,7 @@ struct LayerKindTraits {
   bool weighted = false;  // has parameters, and so a name
   bool written = true;    // stands in sweep files; false: made by blocks
   std::string_view doc;
+  bool of_generators = false;  // no network that classifies pictures has it
 };
 
 // In the order of NetworkLayerKind.
@@ -99,6 +108,12 @@ struct WindowForm {
 struct PictureShape {
   std::int64_t channels = 0, height = 0, width = 0;
 };
+// The row of values that a generator begins with: a latent vector and, where the generator is given a class, one value
+// a class behind it, 1 for the class of the picture and 0 for the others.
+struct LatentShape {
+  std::int64_t latent = 0, classes = 0;
+  [[nodiscard]] std::int64_t values() const { return latent + classes; }
+};
 using LayerShape = std::vector<std::int64_t>;  // of one row: [channels, height, width] or [values]
 
 [[nodiscard]] std::string ShapeText(const LayerShape& shape);  // "[16, 32, 32]"
@@ -116,14 +131,26 @@ struct PlannedShapes {
 };
 [[nodiscard]] PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, PictureShape picture,
                                        std::int64_t classes);
+// Of layers that make pictures: a result that is no such picture is a misfit of the last layer.
+[[nodiscard]] PlannedShapes PlanGeneratorShapes(const std::vector<NetworkLayer>& layers, LatentShape latents,
+                                                PictureShape picture);
 
 // Values that training changes. REQUIRES: the shapes that were planned of these layers and this picture, without a
 // misfit.
 [[nodiscard]] std::int64_t CountParameters(const std::vector<NetworkLayer>& layers,
                                            const std::vector<LayerShape>& shapes, PictureShape picture);
+// The same of a generator.
+[[nodiscard]] std::int64_t CountParameters(const std::vector<NetworkLayer>& layers,
+                                           const std::vector<LayerShape>& shapes, LatentShape latents);
 
-// What is wrong with the list whatever the pictures are: no layers or too many, a name that stands twice, an end that
-// is no linear layer of as many values as classes.
+// Whether the layers are those of a generator, which makes pictures from latents: one of them is a reshape. All other
+// networks classify pictures.
+[[nodiscard]] bool MakesPictures(const std::vector<NetworkLayer>& layers);
+
+// What is wrong with the list whatever the pictures are: no layers or too many, a name that stands twice; of a network
+// that classifies pictures a layer that generators alone have, or an end that is no linear layer of as many values as
+// classes; of a generator an end whose values have no known range, or a layer by which a picture would not follow from
+// the latents of its batch alone.
 [[nodiscard]] std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers);
 
 [[nodiscard]] bool HasBatchNorm(const std::vector<NetworkLayer>& layers);

@@ -70,8 +70,19 @@ constexpr const NamedNetwork* FindNetwork(std::string_view name) {
   return nullptr;
 }
 
-// Images that a generator makes have sides that are multiples of it: it doubles its image twice, or from 128 pixels a
-// side on five times.
+// The generators that a sweep can name: DAFL's, the one that Fast-Datafree and DENSE share, and DP-MERF's, which is
+// given the class of each image and is that method's alone.
+inline constexpr std::array<std::string_view, 3> kNamedGenerators = {"dafl", "fast", "dp-merf"};
+inline constexpr std::string_view kClassGenerator = kNamedGenerators[2];
+
+constexpr bool IsNamedGenerator(std::string_view name) {
+  for (const std::string_view generator : kNamedGenerators)
+    if (generator == name) return true;
+  return false;
+}
+
+// Images that a generator of the zoo makes have sides that are multiples of it: it doubles its image twice, or from 128
+// pixels a side on five times.
 constexpr std::int64_t GeneratorMultiple(std::int64_t height, std::int64_t width) {
   return height >= 128 && width >= 128 ? 32 : 4;
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "experiments/base/status.h"
+#include "experiments/methods/networks.h"
 
 namespace retort {
 namespace {
@@ -143,7 +144,7 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kResponse, "replay_fraction", 0.0, "dpsd-label feddpsd", kLiteral},
       PresetRow{kGradient | kResponse, "latent", std::int64_t{256}, "feddpsd", kLiteral},
       PresetRow{kGradient | kResponse, "generator_width", std::int64_t{128}, "feddpsd", kLiteral},
-      PresetRow{kGradient | kResponse, "generator", Index(GeneratorNetwork::fast), "feddpsd", kLiteral},
+      PresetRow{kGradient | kResponse, "generator", std::string("fast"), "feddpsd", kLiteral},
       PresetRow{kGradient, "label", Index(ImageLabel::truth), "dpdfd-direct", kLiteral},
       PresetRow{kResponse, "generator_steps", std::int64_t{1}, "dpsd-label feddpsd", kLiteral},
       PresetRow{kQuery, "warm_epochs", std::int64_t{0}, {}, Reading::stated},
@@ -164,7 +165,7 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kRaw, "lr_hold", 1.0},
       PresetRow{kRaw, "lr_end", 1.0},
       PresetRow{kRaw, "student_batch", std::int64_t{256}},
-      PresetRow{kRaw, "generator", Index(GeneratorNetwork::fast)},
+      PresetRow{kRaw, "generator", std::string("fast")},
       PresetRow{kRaw, "generator_width", std::int64_t{128}},
       PresetRow{kRaw, "temperature", 20.0},
       PresetRow{kRaw, "bn_statistics", 1.0},
@@ -185,6 +186,7 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kMerf, "latent", std::int64_t{5}},
       // their noise factor of 5 is over the sensitivity of replacing an example, 2
       PresetRow{kMerf, "noise_multiplier", 10.0},
+      PresetRow{kMerf, "generator", std::string(kClassGenerator)},
       PresetRow{kMerf, "generator_width", std::int64_t{16}},
       PresetRow{kLabel, "epsilon0", 1.0},
       PresetRow{kLabel, "batch", std::int64_t{128}},

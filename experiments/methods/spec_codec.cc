@@ -18,6 +18,7 @@
 
 #include "experiments/base/json.h"
 #include "experiments/methods/network_layers.h"
+#include "experiments/methods/networks.h"
 #include "experiments/methods/spec_keys.h"
 #include "experiments/methods/teacher_outputs.h"
 
@@ -210,10 +211,17 @@ TrialId DecodeId(const Json& json) {
   return *id;
 }
 
-std::shared_ptr<const std::string> DecodeLayers(std::string text) {
-  if (const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(text); !layers.ok())
-    Reject(layers.status().message());
+std::shared_ptr<const std::string> DecodeLayers(std::string text, bool generator) {
+  const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(text);
+  if (!layers.ok()) Reject(layers.status().message());
+  if (MakesPictures(*layers) != generator)
+    Reject(generator ? "generator_layers are of a network that makes no pictures" : "layers are those of a generator");
   return std::make_shared<const std::string>(std::move(text));
+}
+
+// Whether the generator that is named is one of the zoo, or its layers are there.
+bool HasItsGenerator(const TrialSpec& spec) {
+  return IsNamedGenerator(spec.generator.network) == (spec.generator.layers == nullptr);
 }
 
 // A key that the table does not have is an error: decoding would lose it.
@@ -233,7 +241,9 @@ TrialSpec DecodeObject(const Json& json) {
     else if (name == "parent")
       spec.parent = DecodeId(value);
     else if (name == "layers")
-      spec.layers = DecodeLayers(value.get<std::string>());
+      spec.layers = DecodeLayers(value.get<std::string>(), false);
+    else if (name == "generator_layers")
+      spec.generator.layers = DecodeLayers(value.get<std::string>(), true);
     else if (name == "score")
       value.get_to(spec.score);
     else if (name == "draw")
@@ -251,6 +261,10 @@ TrialSpec DecodeObject(const Json& json) {
     else
       Reject("unknown key \"" + name + "\"; it was written by another version");
   }
+  if (!HasItsGenerator(spec))
+    Reject("the generator \"" + spec.generator.network + "\" is " +
+           (spec.generator.layers ? "one of the zoo, and has no layers of its own"
+                                  : "none of the zoo, and lacks its layers"));
   return spec;
 }
 
@@ -268,11 +282,13 @@ Json ParseWithoutRepeatedKeys(const std::string& text) {
 
 constexpr std::string_view kDataKey = "\"data\":";
 
+using LayerTexts = std::vector<std::shared_ptr<const std::string>>;
+
 class Scan {
  public:
   Scan(std::string_view json, std::string_view data_text, const std::shared_ptr<const DataSpec>& data,
-       const std::vector<std::shared_ptr<const std::string>>& layers)
-      : rest_(json), data_text_(data_text), data_(data), layers_(layers) {}
+       const LayerTexts& layers, const LayerTexts& generator_layers)
+      : rest_(json), data_text_(data_text), data_(data), layers_(layers), generator_layers_(generator_layers) {}
 
   std::optional<TrialSpec> Run() {
     if (!Skip('{')) return std::nullopt;
@@ -280,7 +296,7 @@ class Scan {
       const std::optional<std::string_view> key = Text();
       if (!key || !Skip(':') || !Member(*key)) return std::nullopt;
     }
-    if (!Skip('}') || !rest_.empty()) return std::nullopt;
+    if (!Skip('}') || !rest_.empty() || !HasItsGenerator(spec_)) return std::nullopt;
     return std::move(spec_);
   }
 
@@ -353,8 +369,9 @@ class Scan {
 
   // Reads a member that has no row in the table; nothing for an unknown one.
   std::optional<bool> Special(std::string_view key) {
-    constexpr std::array<std::string_view, 11> kNames = {"role", "teacher", "data", "parent", "id",         "name",
-                                                         "axes", "score",   "draw", "layers", "score_noise"};
+    constexpr std::array<std::string_view, 12> kNames = {"role", "teacher", "data",        "parent",
+                                                         "id",   "name",    "axes",        "score",
+                                                         "draw", "layers",  "score_noise", "generator_layers"};
     const auto found = std::find(kNames.begin(), kNames.end(), key);
     if (found == kNames.end()) return std::nullopt;
     if (!FindFirst(SpecKeys().size() + static_cast<std::size_t>(found - kNames.begin()))) return false;
@@ -367,7 +384,8 @@ class Scan {
     if (key == "score") return Into(spec_.score);
     if (key == "draw") return Into(spec_.draw);
     if (key == "score_noise") return Noise();
-    if (key == "layers") return Layers();
+    if (key == "layers") return Layers(layers_, spec_.layers);
+    if (key == "generator_layers") return Layers(generator_layers_, spec_.generator.layers);
     return Axes();
   }
 
@@ -446,12 +464,12 @@ class Scan {
     return noise.has_value();
   }
 
-  bool Layers() {
+  bool Layers(const LayerTexts& texts, std::shared_ptr<const std::string>& field) {
     const std::optional<std::string_view> text = Text();
     if (!text) return false;
-    const auto known = std::find_if(layers_.begin(), layers_.end(), [&text](const auto& one) { return *one == *text; });
-    if (known == layers_.end()) return false;
-    spec_.layers = *known;
+    const auto known = std::find_if(texts.begin(), texts.end(), [&text](const auto& one) { return *one == *text; });
+    if (known == texts.end()) return false;
+    field = *known;
     return true;
   }
 
@@ -476,7 +494,7 @@ class Scan {
 
   std::string_view rest_, data_text_;
   const std::shared_ptr<const DataSpec>& data_;
-  const std::vector<std::shared_ptr<const std::string>>& layers_;
+  const LayerTexts &layers_, &generator_layers_;
   TrialSpec spec_;
   std::size_t next_ = 0;   // in the table: the key expected now
   std::bitset<256> seen_;  // keys of the table, then those that are none of its rows
@@ -484,12 +502,12 @@ class Scan {
 
 // Reads what EncodeTrialSpec writes, in any order of keys. Returns nothing for anything unusual: blanks, escaped
 // characters, an unknown or repeated key, a wrong type, a data set whose text is not `data_text`, which stands for
-// `data`, or layers that are not among `layers`. The caller then decodes with the library, which says what is wrong, if
-// anything is.
+// `data`, or layers that are not among `layers` or `generator_layers`. The caller then decodes with the library, which
+// says what is wrong, if anything is.
 std::optional<TrialSpec> ScanTrialSpec(std::string_view json, std::string_view data_text,
-                                       const std::shared_ptr<const DataSpec>& data,
-                                       const std::vector<std::shared_ptr<const std::string>>& layers) {
-  return Scan(json, data_text, data, layers).Run();
+                                       const std::shared_ptr<const DataSpec>& data, const LayerTexts& layers,
+                                       const LayerTexts& generator_layers) {
+  return Scan(json, data_text, data, layers, generator_layers).Run();
 }
 
 // Returns the text of the data set in the JSON of a spec; empty if there is none that the scan would find.
@@ -528,6 +546,7 @@ std::string EncodeTrialSpec(const TrialSpec& spec) {
   }
   if (spec.parent) json.Key("parent").Text(spec.parent->Hex());
   if (spec.layers) json.Key("layers").Text(*spec.layers);
+  if (spec.generator.layers) json.Key("generator_layers").Text(*spec.generator.layers);
   if (!spec.score.empty()) json.Key("score").Text(spec.score);
   if (!spec.draw.empty()) json.Key("draw").Text(spec.draw);
   if (spec.score_noise > 0) json.Key("score_noise").Number(spec.score_noise);
@@ -548,19 +567,24 @@ Result<TrialSpec> DecodeTrialSpec(const std::string& json) {
 }
 
 Result<TrialSpec> TrialSpecReader::Read(const std::string& json) {
-  if (std::optional<TrialSpec> quick = ScanTrialSpec(json, data_text_, data_, layers_)) return std::move(*quick);
+  if (std::optional<TrialSpec> quick = ScanTrialSpec(json, data_text_, data_, layers_, generator_layers_))
+    return std::move(*quick);
   RETORT_ASSIGN_OR_RETURN(TrialSpec spec, DecodeTrialSpec(json));
   data_text_ = ScanDataText(json);
   data_ = spec.data;
-  if (spec.layers) {
-    const auto same = [&spec](const auto& one) { return *one == *spec.layers; };
-    const auto known = std::find_if(layers_.begin(), layers_.end(), same);
-    if (known != layers_.end())
-      spec.layers = *known;
-    else if (layers_.size() < kMaxNetworksKept)
-      layers_.push_back(spec.layers);
-  }
+  Share(spec.layers, layers_);
+  Share(spec.generator.layers, generator_layers_);
   return spec;
+}
+
+void TrialSpecReader::Share(std::shared_ptr<const std::string>& field, LayerTexts& known) {
+  if (!field) return;
+  const auto same = [&field](const auto& one) { return *one == *field; };
+  const auto found = std::find_if(known.begin(), known.end(), same);
+  if (found != known.end())
+    field = *found;
+  else if (known.size() < kMaxNetworksKept)
+    known.push_back(field);
 }
 
 }  // namespace retort

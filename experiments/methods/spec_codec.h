@@ -24,9 +24,12 @@ class TrialSpecReader {
   [[nodiscard]] Result<TrialSpec> Read(const std::string& json);
 
  private:
+  using LayerTexts = std::vector<std::shared_ptr<const std::string>>;
+  // Lets `field`, if it has one, be the text of `known` that is equal to it.
+  static void Share(std::shared_ptr<const std::string>& field, LayerTexts& known);
   std::string data_text_;  // of the newest spec's data set
   std::shared_ptr<const DataSpec> data_;
-  std::vector<std::shared_ptr<const std::string>> layers_;  // distinct ones that were read
+  LayerTexts layers_, generator_layers_;  // distinct ones that were read
 };
 
 }  // namespace retort

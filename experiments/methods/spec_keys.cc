@@ -217,7 +217,6 @@ constexpr std::array<std::string_view, 2> kInitialisations = {"as-defined", "xav
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
 constexpr std::array<std::string_view, 3> kGeneratorForms = {"dafl", "printed", "printed-sums"};
 constexpr std::array<std::string_view, 2> kDiscriminators = {"student", "teacher"};
-constexpr std::array<std::string_view, 2> kGenerators = {"dafl", "fast"};
 constexpr std::array<std::string_view, 2> kImageLabels = {"teacher", "true"};
 constexpr std::array<std::string_view, 2> kResponseLosses = {"label", "likelihood"};
 constexpr std::array<std::string_view, 2> kBranches = {"data", "label"};
@@ -542,16 +541,18 @@ constexpr SpecKey kKeys[] = {
               Row<&S::generator, &GeneratorValues::lr>("generator_lr", kRate, kMerf, "learning rate of the generator")),
     Generated(kGenerating,
               Row<&S::generator, &GeneratorValues::latent>("latent", From(1, 1e6), kMerf, "length of a latent vector")),
-    Generated(kGenerating, Row<&S::generator, &GeneratorValues::width>("generator_width", From(2, 4096), kMerf,
-                                                                       "channels of the generator's first layer")),
-    Quiet(kGenerating,
+    Generated(kGenerating,
+              Row<&S::generator, &GeneratorValues::width>("generator_width", From(2, 4096), kMerf,
+                                                          "channels of the first layer of a generator of the "
+                                                          "zoo")),
+    Quiet(kGenerating | kMerf,
           Generated(kGenerating,
                     Choice<&S::generator, &GeneratorValues::network>(
-                        "generator", kGenerators,
-                        0,
-                        "network of the generator: DAFL's, which ends in a batch norm, or that of Fast-Datafree and "
-                        "DENSE (fast), which ends in a sigmoid and the data's normalisation; generator_width is twice "
-                        "their ngf"))),
+                        "generator", kNamedGenerators, kMerf,
+                        "network of the generator: DAFL's, which ends in a batch norm, that of Fast-Datafree and "
+                        "DENSE (fast), which ends in a sigmoid and the data's normalisation (generator_width is twice "
+                        "their ngf), that of DP-MERF, which is given a class (of dp-merf alone), or one of the file "
+                        "with a reshape, from `latent` values, of dp-merf and a value a class, to the pictures"))),
     Generated(kGenerating, Row<&S::generator, &GeneratorValues::one_hot>("one_hot", kWeight, 0,
                                                                          "weight of the generator's one-hot loss")),
     Generated(kGenerating, Row<&S::generator, &GeneratorValues::information_entropy>(

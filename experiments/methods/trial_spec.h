@@ -59,8 +59,6 @@ enum class Schedule : std::uint8_t { linear, cosine, step };
 enum class GeneratorForm : std::uint8_t { dafl, printed, printed_sums };
 // Whom a generator is trained through.
 enum class Discriminator : std::uint8_t { student, teacher };
-// Which network makes the images: DAFL's, or the one that Fast-Datafree and DENSE share.
-enum class GeneratorNetwork : std::uint8_t { dafl, fast };
 // Of private images: the class that a teacher says, or the example's own.
 enum class ImageLabel : std::uint8_t { teacher, truth };
 // Of feddpsd: noisy gradients (the paper's s = 1), or randomised responses (s = 0).
@@ -218,7 +216,10 @@ struct GeneratorValues {
   double latent_lr = 0;      // above 0: the latents persist and are trained
   GeneratorForm form = GeneratorForm::dafl;
   Discriminator discriminator = Discriminator::student;
-  GeneratorNetwork network = GeneratorNetwork::dafl;
+  std::string network = "dafl";  // one of kNamedGenerators (networks.h), or a [network.NAME] of the file
+  // The layers of such a network, shared by the trials of a sweep, as TrialSpec::layers; part of identity. Null: one of
+  // the zoo.
+  std::shared_ptr<const std::string> layers;
   std::int64_t pretrain_steps = 0;  // against the fixed teacher, before the first release
 };
 

@@ -22,6 +22,8 @@
 namespace retort {
 namespace {
 
+bool NamesNetwork(const SpecKey& key) { return key.name == "network" || key.name == "generator"; }
+
 std::string TypeText(const SpecKey& key) {
   switch (key.type) {
     case KeyType::flag:
@@ -47,7 +49,7 @@ std::string TypeText(const SpecKey& key) {
   std::string text;
   for (const std::string_view choice : key.choices)
     text += (text.empty() ? "`\"" : ", `\"") + std::string(choice) + "\"`";
-  if (key.name == "network") text += ", or a `[network.NAME]` of the file";
+  if (NamesNetwork(key)) text += ", or a `[network.NAME]` of the file";
   return text;
 }
 
@@ -261,7 +263,17 @@ constexpr std::string_view kNetworkText =
     "files of weights (`conv1` gives `conv1.weight`); layers without one are\nnumbered by kind in their block: "
     "`conv1`, "
     "`conv2`. `retort model check NAME --sweep SWEEP` says what of saved weights fits.\n\nThe layers, written out, are "
-    "part of the trial's id; the networks of the zoo keep their names.\n\n";
+    "part of the trial's id; the networks of the zoo keep their names.\n\n"
+    "A network with a `reshape` is a generator: the key `generator` takes its name, and nothing else does. Its first "
+    "layer "
+    "is\ngiven `latent` values a picture, normally distributed, and for dp-merf as many behind them as there are "
+    "classes, "
+    "1 for the class of the\npicture and 0 for the others. It ends in pictures of the data set's shape, by "
+    "`\"sigmoid\"` "
+    "(pixels between 0 and 1), by `\"tanh\"`\n(between -1 and 1, taken as between 0 and 1), after which the trial "
+    "normalises them as its data is, or by\n`{ kind = \"batch_norm\", affine = false }` (normalised by their batch, as "
+    "DAFL's; not for dp-merf). Its batch norms use the statistics\nof the batch at hand; `dropout` has no place in "
+    "it.\n\n";
 
 }  // namespace
 
@@ -373,7 +385,7 @@ Json ValueSchema(const SpecKey& key) {
       Bound(schema, key.limits);
       break;
     case KeyType::choice:
-      if (key.name == "network")  // or one of the file
+      if (NamesNetwork(key))  // or one of the file
         schema["anyOf"] = Json::array({{{"enum", key.ChoiceList()}}, {{"type", "string"}}});
       else
         schema["enum"] = key.ChoiceList();

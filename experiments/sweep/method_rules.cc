@@ -5,6 +5,7 @@
 #include <string>
 
 #include "experiments/methods/methods.h"
+#include "experiments/methods/network_layers.h"
 #include "experiments/methods/networks.h"
 #include "experiments/methods/spec_keys.h"
 
@@ -300,7 +301,7 @@ void CheckEmbedding(const ResolvedTrial& trial, TrialErrors& errors) {
     errors.Add({"random_features"}, "random_features are cosines and sines in equal number: it must be even");
   if (spec.epochs < 1)
     errors.Add({"epochs"}, "the student of dp-merf is trained on what is made: epochs must be at least 1");
-  if (data.examples > 0 && (data.height % kMultiple != 0 || data.width % kMultiple != 0))
+  if (data.examples > 0 && !spec.generator.layers && (data.height % kMultiple != 0 || data.width % kMultiple != 0))
     errors.Add({"method", "data"},
                "the generator of dp-merf makes images whose height and width are multiples of 4; those of "
                "data." +
@@ -424,7 +425,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
     return;
   }
   const std::int64_t multiple = GeneratorMultiple(spec.data->height, spec.data->width);
-  if (spec.source == QuerySource::generator &&
+  if (spec.source == QuerySource::generator && !spec.generator.layers &&
       (spec.data->height % multiple != 0 || spec.data->width % multiple != 0)) {
     errors.Add({"source", "data"}, "the generator makes images whose height and width are multiples of " +
                                        std::to_string(multiple) + "; those of data." + spec.data->name + " are " +
@@ -435,6 +436,53 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
     CheckDrawnSize(spec, errors);
   }
   if (ShowsPublicPictures(spec.source) && !Releases(trial.kind, ReleaseKind::losses)) CheckPublic(spec, errors);
+}
+
+namespace {
+
+std::vector<std::string> ListGenerators(const SweepDocument& document, std::vector<std::string> zoo) {
+  for (const NetworkDefinition& network : document.networks)
+    if (network.makes_pictures) zoo.push_back(network.name);
+  return zoo;
+}
+
+bool EndsInBatchNorm(const std::string& layers) {
+  const Result<std::vector<NetworkLayer>> list = ParseNetworkLayers(layers);
+  return list.ok() && list->back().kind == NetworkLayerKind::batch_norm;
+}
+
+// DP-MERF gives its generator a class, and compares pixels.
+void CheckClassGenerator(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  const Assignment* own = errors.FindOwn("generator");
+  const auto* name = own == nullptr ? nullptr : std::get_if<std::string>(&own->value);
+  if (name != nullptr && *name != kClassGenerator && IsNamedGenerator(*name))
+    errors.Add({"generator"},
+               "method \"" + spec.method + "\" gives its generator the class of each picture, and \"" + *name +
+                   "\" takes none: name another generator",
+               ListGenerators(errors.document(), {std::string(kClassGenerator)}));
+  if (spec.generator.layers && EndsInBatchNorm(*spec.generator.layers))
+    errors.Add({"generator"},
+               "method \"" + spec.method + "\" compares pixels between 0 and 1, and those of [network." +
+                   spec.generator.network +
+                   "] have no such range, as its batch_norm leaves them: end it in \"sigmoid\" or \"tanh\"");
+}
+
+}  // namespace
+
+void CheckGenerator(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  if (ReleasesEmbedding(trial.kind)) {
+    CheckClassGenerator(trial, errors);
+  } else if (spec.generator.network == kClassGenerator) {
+    errors.Add({"generator"},
+               "\"" + spec.generator.network + "\" is given the class of each picture, and method \"" + spec.method +
+                   "\" asks about pictures whose class nobody knows: name another generator",
+               ListGenerators(errors.document(), {"dafl", "fast"}));
+  }
+  if (spec.generator.layers && errors.FindOwn("generator_width") != nullptr)
+    errors.Add({"generator_width"}, "generator_width is of the zoo's generators, and the layers of [network." +
+                                        spec.generator.network + "] have widths of their own: remove generator_width");
 }
 
 void CheckMethodKeys(const ResolvedTrial& trial, TrialErrors& errors) {

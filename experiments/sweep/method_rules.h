@@ -55,6 +55,8 @@ void CheckReading(const ResolvedTrial& trial, TrialErrors& errors);
 void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors);
 // REQUIRES: a data set.
 void CheckSource(const ResolvedTrial& trial, TrialErrors& errors);
+// Checks that the method can use the generator that the trial names.
+void CheckGenerator(const ResolvedTrial& trial, TrialErrors& errors);
 // Checks keys that have no meaning, or a wrong one, beside the others of the trial.
 void CheckMethodKeys(const ResolvedTrial& trial, TrialErrors& errors);
 

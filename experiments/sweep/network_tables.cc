@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/base/number_text.h"
+#include "experiments/methods/methods.h"
 #include "experiments/methods/networks.h"
 #include "experiments/sweep/diagnostic_collector.h"
 #include "experiments/sweep/sweep_document.h"
@@ -181,8 +182,9 @@ class LayerReader {
 
   // Of the path that is no shortcut.
   void PushMain(NetworkLayer layer, const TomlNode& item) {
-    if (layer.kind == Kind::conv) channels_ = layer.out;
-    stride_ *= layer.stride;
+    const bool widens = layer.kind == Kind::conv_transpose || layer.kind == Kind::reshape;
+    if (layer.kind == Kind::conv || widens) channels_ = layer.out;
+    if (!widens) stride_ *= layer.stride;
     stride_ = std::min<std::int64_t>(stride_, 1 << 20);
     Push(std::move(layer), item);
   }
@@ -380,6 +382,16 @@ void ReadNetwork(const TomlEntry& entry, ReadContext& context) {
       }
     }
   }
+  network.makes_pictures = MakesPictures(network.layers);
+  if (network.valid && network.makes_pictures && IsNamedGenerator(network.name)) {
+    context.diagnostics.AddError(
+        entry.where, path,
+        "\"" + network.name +
+            "\" is a generator of the zoo, and keeps its name: call this one otherwise, as [network.my-" +
+            network.name + "]",
+        {"my-" + network.name});
+    network.valid = false;
+  }
   if (network.valid) network.text = std::make_shared<const std::string>(FormatNetworkLayers(network.layers));
   context.document.networks.push_back(std::move(network));
 }
@@ -420,19 +432,65 @@ void ReadNetworks(const TomlNode& networks, ReadContext& context) {
   for (const TomlEntry& entry : networks.entries) ReadNetwork(entry, context);
 }
 
+namespace {
+
+// Reports a network of the other use than the key's; `generator`: the key's.
+void RefuseUse(const TomlNode& node, bool generator, const std::string& path, std::vector<std::string> names,
+               ReadContext& context) {
+  const std::string network = "[network." + node.text + "]";
+  context.diagnostics.AddError(
+      node.where, path,
+      generator ? path + " makes pictures from latents, and " + network +
+                      " classifies pictures: name a network with a reshape, or one of the zoo's generators"
+                : path + " classifies pictures, and " + network +
+                      " makes them from latents: it can be a generator, and no student or teacher",
+      std::move(names));
+}
+
+}  // namespace
+
 std::optional<KeyValue> ReadNetworkName(const TomlNode& node, const SpecKey& key, const std::string& path,
                                         ReadContext& context) {
   const SweepDocument& document = context.document;
-  if (const NetworkDefinition* described = document.FindNetwork(node.text))
-    return described->valid ? std::optional<KeyValue>(node.text) : std::nullopt;
+  const bool generator = key.name == "generator";
   const std::vector<std::string>& elsewhere = document.other_networks;
-  if (std::find(elsewhere.begin(), elsewhere.end(), node.text) != elsewhere.end()) return node.text;
-  if (FindNetwork(node.text) != nullptr) return node.text;
   std::vector<std::string> names = elsewhere;
-  for (const NetworkDefinition& network : document.networks) names.push_back(network.name);
+  for (const NetworkDefinition& network : document.networks)
+    if (network.makes_pictures == generator) names.push_back(network.name);
+  if (const NetworkDefinition* described = document.FindNetwork(node.text)) {
+    if (!described->valid) return std::nullopt;
+    if (described->makes_pictures == generator) return node.text;
+    for (const std::string_view choice : key.choices) names.emplace_back(choice);
+    RefuseUse(node, generator, path, std::move(names), context);
+    return std::nullopt;
+  }
+  if (std::find(elsewhere.begin(), elsewhere.end(), node.text) != elsewhere.end()) return node.text;
+  if (std::find(key.choices.begin(), key.choices.end(), node.text) != key.choices.end()) return node.text;
   for (const std::string_view choice : key.choices) names.emplace_back(choice);
   context.diagnostics.AddUnknown(node.where, path, std::string(key.TrialName()), node.text, names, true);
   return std::nullopt;
+}
+
+LatentShape FindLatentShape(const TrialSpec& spec) {
+  const bool of_class = ReleasesEmbedding(FindKind(spec));
+  return {spec.generator.latent, of_class && spec.data ? spec.data->classes : 0};
+}
+
+bool CheckDescribedGenerator(const TrialSpec& spec, const SweepDocument& document, DiagnosticCollector& diagnostics) {
+  const NetworkDefinition* network = spec.generator.layers ? document.FindNetwork(spec.generator.network) : nullptr;
+  if (network == nullptr || !network->valid || !spec.data || spec.data->examples == 0 || spec.data->height == 0)
+    return true;
+  const DataSpec& data = *spec.data;
+  const LatentShape latents = FindLatentShape(spec);
+  const PlannedShapes planned = PlanGeneratorShapes(network->layers, latents, {data.channels, data.height, data.width});
+  if (!planned.misfit) return true;
+  const std::string classes =
+      latents.classes == 0 ? "" : ", and the " + std::to_string(latents.classes) + " classes of data." + data.name;
+  diagnostics.AddError(network->places[planned.misfit->place], "network." + network->name + ".layers",
+                       planned.misfit->message + " (latent = " + std::to_string(latents.latent) + classes +
+                           "; the pictures of data." + data.name + " are " +
+                           ShapeText({data.channels, data.height, data.width}) + ")");
+  return false;
 }
 
 bool CheckDescribedNetwork(const TrialSpec& spec, const SweepDocument& document, DiagnosticCollector& diagnostics) {

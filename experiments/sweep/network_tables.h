@@ -24,14 +24,16 @@ struct NetworkDefinition {
   std::vector<NetworkLayer> layers;         // blocks and repetitions written out
   std::vector<Position> places;             // of each of them in the file
   std::shared_ptr<const std::string> text;  // FormatNetworkLayers(layers)
+  bool makes_pictures = false;              // a generator; false: it classifies pictures
   bool valid = true;                        // false: already reported
 };
 
 // Reads [network.NAME] into the document of `context`.
 void ReadNetworks(const TomlNode& networks, ReadContext& context);
 
-// Reads the value of a key that names a network of the trial. Nothing, after an error with the nearest of all names,
-// for one that neither the zoo nor the file has, and for one whose description was reported.
+// Reads the value of a key that names a network of the trial: `generator`, or one that classifies pictures. Nothing,
+// after an error with the nearest of all names, for one that neither the zoo nor the file has, for one of the other
+// use, and for one whose description was reported.
 [[nodiscard]] std::optional<KeyValue> ReadNetworkName(const TomlNode& node, const SpecKey& key, const std::string& path,
                                                       ReadContext& context);
 
@@ -39,6 +41,12 @@ void ReadNetworks(const TomlNode& networks, ReadContext& context);
 // Returns whether it fits, or nothing is known of them.
 [[nodiscard]] bool CheckDescribedNetwork(const TrialSpec& spec, const SweepDocument& document,
                                          DiagnosticCollector& diagnostics);
+// The same of the trial's generator, its latents and the pictures that it makes.
+[[nodiscard]] bool CheckDescribedGenerator(const TrialSpec& spec, const SweepDocument& document,
+                                           DiagnosticCollector& diagnostics);
+
+// The values that the trial's generator begins with.
+[[nodiscard]] LatentShape FindLatentShape(const TrialSpec& spec);
 
 // A layer that is written as several: its word, and what it takes besides `name`.
 struct BlockParameter {

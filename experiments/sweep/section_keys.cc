@@ -136,7 +136,13 @@ constexpr SectionKey kSections[] = {
     {"data.*.budget", "epsilon", number, true, {0, 1e6, true}, "", "summed over the trials, adjacency example"},
     {"data.*.budget", "delta", number, true, {0, 0x1.fffffffffffffp-1, true}, "", "delta of the cap"},
 
-    {"network.*", "layers", layers, true, {}, "", "from the picture to one value a class"},
+    {"network.*",
+     "layers",
+     layers,
+     true,
+     {},
+     "",
+     "from the picture to one value a class, or from latents to a picture"},
 
     {"teacher.*.private",
      "norm_bound",

@@ -277,14 +277,7 @@ std::vector<std::string> SweepDocument::TeacherNames() const {
 std::optional<KeyValue> ReadTrialValue(const TomlNode& node, const SpecKey& key, const std::string& path,
                                        ReadContext& context) {
   const bool text = node.kind == TomlKind::text;
-  if (text && key.name == "network") return ReadNetworkName(node, key, path, context);
-  if (text && key.name == "generator" && context.document.FindNetwork(node.text) != nullptr) {
-    context.diagnostics.AddError(node.where, path,
-                                 path + " makes pictures from latents, and [network." + node.text +
-                                     "] describes a classifier of pictures: write one of the zoo's generators",
-                                 key.ChoiceList());
-    return std::nullopt;
-  }
+  if (text && (key.name == "network" || key.name == "generator")) return ReadNetworkName(node, key, path, context);
   return ReadKeyValue(node, key, path, context.diagnostics);
 }
 

@@ -479,8 +479,9 @@ void Planner::WarnAboutUnusedTeachers() const {
 
 void Planner::WarnAboutUnusedNetworks() const {
   for (const NetworkDefinition& network : document_.networks) {
-    const bool used = std::any_of(trials_.begin(), trials_.end(),
-                                  [&network](const TrialSpec& trial) { return trial.layers == network.text; });
+    const bool used = std::any_of(trials_.begin(), trials_.end(), [&network](const TrialSpec& trial) {
+      return trial.layers == network.text || trial.generator.layers == network.text;
+    });
     if (!used)
       diagnostics_.AddWarning(network.where, "network." + network.name,
                               "the network \"" + network.name + "\" is named by no trial");

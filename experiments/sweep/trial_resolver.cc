@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "experiments/methods/methods.h"
+#include "experiments/methods/networks.h"
 #include "experiments/methods/presets.h"
 
 namespace retort {
@@ -129,10 +130,15 @@ void TrialResolver::Apply(const Assignments& assignments, ResolvedTrial& trial) 
   }
 }
 
-// The layers of a network that the file describes.
+// The layers of the networks that the file describes.
 void TrialResolver::TakeLayers(TrialSpec& spec) const {
   const NetworkDefinition* described = document_.FindNetwork(spec.network);
   spec.layers = described == nullptr ? nullptr : described->text;
+  // [trial] may name a generator of the zoo for its other methods.
+  if (ReleasesEmbedding(FindKind(spec)) && IsNamedGenerator(spec.generator.network))
+    spec.generator.network = kClassGenerator;
+  const NetworkDefinition* generator = document_.FindNetwork(spec.generator.network);
+  spec.generator.layers = generator == nullptr || !generator->makes_pictures ? nullptr : generator->text;
 }
 
 ResolvedTrial TrialResolver::Compose(const Layers& layers, std::uint64_t seed) {

@@ -285,6 +285,8 @@ bool CheckStudent(const ResolvedTrial& trial, const Layers& layers, const SweepD
   }
   if (const std::string unfit = Unfit(spec); !unfit.empty()) errors.Add({"student", "data"}, unfit);
   if (!CheckDescribedNetwork(spec, document, diagnostics)) return false;
+  CheckGenerator(trial, errors);
+  if (!CheckDescribedGenerator(spec, document, diagnostics)) return false;
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) errors.Add({"student"}, mixed, apart);
   if (const std::string alike = CopiesAlike(trial); !alike.empty())

@@ -93,8 +93,12 @@ std::string NameVotes(const TrialSpec& spec) {
 }
 
 // Files may describe different networks under one name.
+std::string NameDescribed(const std::string& name, const std::string& layers) {
+  return name + "~" + Sha256Hex(layers).substr(0, 8);
+}
+
 std::string NameNetwork(const TrialSpec& spec) {
-  return spec.layers ? spec.network + "~" + Sha256Hex(*spec.layers).substr(0, 8) : spec.network;
+  return spec.layers ? NameDescribed(spec.network, *spec.layers) : spec.network;
 }
 
 // What each shape's units of work are, and what a unit's cost depends on besides what it does for all trials; in the
@@ -140,6 +144,7 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
       shape +=
           fmt::format("/of:{}:{}x{}", static_cast<int>(FindKind(*teacher)), NameNetwork(*teacher), teacher->members);
   }
+  if (spec.generator.layers) shape += "/g:" + NameDescribed(spec.generator.network, *spec.generator.layers);
   shape += FindShape(kind).name_rest(spec);
   if (spec.execution.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
   return shape;

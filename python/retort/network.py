@@ -207,6 +207,7 @@ KINDS = {
     "linear": (linear, weighted),
     "relu": (of_input(F.relu), nothing),
     "tanh": (of_input(torch.tanh), nothing),
+    "sigmoid": (of_input(torch.sigmoid), nothing),
     "relu6": (of_input(F.relu6), nothing),
     "gelu": (of_input(F.gelu), nothing),
     "leaky": (lambda net, layer, inputs: F.leaky_relu(inputs[0], layer.get("rate", 0.0)), nothing),

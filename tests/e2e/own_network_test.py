@@ -57,6 +57,27 @@ zip.row = [
 rows = ["method", "student"]
 """
 
+MAKER = """
+[network.maker]
+layers = [
+  { kind = "linear", out = 64 }, "relu", { kind = "linear", out = 196, bias = false, name = "wide" }, { kind = "batch_norm" },
+  { kind = "reshape", channels = 4, height = 7, width = 7 }, { kind = "conv_transpose", out = 4, kernel = 2, stride = 2, name = "up" },
+  "upsample", { kind = "conv", out = 1, kernel = 3, padding = 1 }, "tanh",
+]
+"""
+MADE = """
+batch = 16
+[teacher]
+one = { network = "logistic", epochs = 1 }
+[sweep]
+name = "made"
+zip.row = [
+  { method = "dpdfd", reading = "working", teacher = "one", student = "logistic", generator = "maker" },
+  { method = "dpdfd", reading = "working", teacher = "one", student = "logistic" },
+  { method = "dp-merf", student = "logistic", generator = "maker", noise_multiplier = 4, synthetic = 64, epochs = 1 },
+]
+"""
+
 
 class OwnNetworkTest(unittest.TestCase):
     def setUp(self):
@@ -64,11 +85,12 @@ class OwnNetworkTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
 
-    def write(self, networks=NETWORKS, noise="secure", steps=4):
+    def write(self, networks=NETWORKS, noise="secure", steps=4, rows=None):
         head = sweep_run.SMALL_DIGITS.format(source=os.path.abspath(OPTIONS.source)).split("[trial]")[0]
         path = os.path.join(self.folder, "own.toml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(head + networks + '[trial]\ndata = "digits"' + EVERY.format(noise=noise, steps=steps))
+            every = EVERY.format(noise=noise, steps=steps)
+            file.write(head + networks + '[trial]\ndata = "digits"' + (every if rows is None else every.split("[teacher]")[0] + rows))
         return path
 
     def retort(self, *words, code=0):
@@ -122,6 +144,31 @@ class OwnNetworkTest(unittest.TestCase):
         self.retort("run", os.path.join(self.folder, "stopped", "sweep.toml"), "--quiet", "--slots", "1", "--results", "stopped")
         whole, stopped = self.trials("whole"), self.trials("stopped")
         self.assertEqual({n: t["metrics"] for n, t in whole.items()}, {n: t["metrics"] for n, t in stopped.items()})
+
+    def test_generator_trains_stops_exports_and_samples(self):
+        sweep = self.write(MAKER, noise="seeded", steps=40, rows=MADE)
+        planned = self.retort("plan", sweep).stdout
+        self.assertIn("maker  9 layers, 14,129 parameters, from 16 values to pictures of digits", planned)
+        self.retort("run", sweep, "--quiet", "--slots", "2", "--results", "whole")
+        whole = self.trials("whole")
+        self.assertEqual({trial["state"] for trial in whole.values()}, {"succeeded"})
+        made = next(trial for trial in whole.values() if trial["spec"]["generator"] == "maker" and trial["spec"]["method"] == "dpdfd")
+        self.assertIn("reshape channels=4 height=7 width=7", made["spec"]["generator_layers"])
+        run = subprocess.Popen([OPTIONS.retort, "run", sweep, "--quiet", "--slots", "1", "--results", "stopped"], cwd=self.folder, env=self.environment)
+        folder = os.path.join(self.folder, "stopped", "trials")
+        sweep_run.wait_for(lambda: run.poll() is not None or any("checkpoint" in name for _, _, names in os.walk(folder) for name in names), "a checkpoint")
+        run.kill()
+        run.wait(timeout=sweep_run.PATIENCE)
+        self.retort("run", sweep, "--quiet", "--slots", "2", "--results", "stopped")
+        self.assertEqual({n: t["metrics"] for n, t in whole.items()}, {n: t["metrics"] for n, t in self.trials("stopped").items()})
+        self.retort("export", made["trial"], "generator", "--format", "safetensors", "--out", "g.safetensors", "--results", "whole")
+        with open(os.path.join(self.folder, "g.safetensors"), "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        self.assertEqual(header["up.weight"]["shape"], [4, 4, 2, 2])
+        self.retort("sample", made["trial"], "--count", "20", "--format", "idx", "--out", "pictures", "--results", "whole")
+        self.assertEqual(self.json("verify", "--results", "whole")["ok"], True)
+        refused = self.retort("model", "check", "maker", "--sweep", sweep, "--image", "1x28x28", code=2).stderr
+        self.assertIn("they are a generator's", refused)
 
     def test_weights_fit_the_description_alone(self):
         sweep = self.write()

@@ -26,6 +26,14 @@ std::vector<std::string> FuzzSeeds() {
       "  { kind = \"repeat\", times = 2, layers = [{ kind = \"residual\", layers = [\"relu\"] }] }, \"flatten\",\n"
       "  { kind = \"linear\", out = \"classes\" }]\n[teacher]\nt = { network = \"n\" }\n[trial]\nteacher = "
       "\"t\"\nstudent = \"n\"\n");
+  seeds.emplace_back(
+      "retort = 1\n[data.d]\nreader = \"idx\"\npath = \"p\"\nsplit = { train = [0, 8], test = [8, 9] "
+      "}\n[network.g]\nlayers = [\n"
+      "  { kind = \"linear\", out = 196 }, { kind = \"reshape\", channels = 4, height = 7, width = 7 }, { kind = "
+      "\"conv_transpose\", out = 2, kernel = 2, stride = 2 },\n  \"upsample\", { kind = \"conv\", out = 1, kernel = 1 "
+      "}, "
+      "{ kind = \"batch_norm\", affine = false }]\n[teacher]\nt = { network = \"logistic\" }\n[trial]\nteacher = "
+      "\"t\"\ngenerator = \"g\"\n");
   return seeds;
 }
 

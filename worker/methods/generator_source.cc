@@ -14,7 +14,8 @@ namespace retort::worker {
 
 GeneratorSettings MakeGeneratorSettings(const TrialSpec& spec, const PixelScale& scale) {
   GeneratorSettings settings;
-  settings.network = spec.generator.network;
+  settings.network = spec.generator.network == "fast" ? GeneratorNetwork::fast : GeneratorNetwork::dafl;
+  settings.layers = spec.generator.layers;
   settings.latent = spec.generator.latent;
   settings.width = spec.generator.width;
   settings.scale = scale;

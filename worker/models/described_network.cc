@@ -26,8 +26,14 @@ constexpr std::array kKinds = {LayerKind::conv,
                                LayerKind::dropout,
                                LayerKind::flatten,
                                LayerKind::add,
-                               LayerKind::pad_shortcut};
-static_assert(kKinds.size() == static_cast<std::size_t>(NetworkLayerKind::pad_shortcut) + 1);
+                               LayerKind::pad_shortcut,
+                               LayerKind::sigmoid,
+                               LayerKind::reshape,
+                               LayerKind::upsample,
+                               LayerKind::conv_transpose};
+static_assert(kKinds.size() == static_cast<std::size_t>(NetworkLayerKind::conv_transpose) + 1);
+
+}  // namespace
 
 Layer MakeLayer(const NetworkLayer& described, std::int64_t classes) {
   return {.kind = kKinds.at(static_cast<std::size_t>(described.kind)),
@@ -43,14 +49,22 @@ Layer MakeLayer(const NetworkLayer& described, std::int64_t classes) {
           .bias = described.bias,
           .ceil = described.ceil,
           .epsilon = described.epsilon,
-          .momentum = described.momentum};
+          .momentum = described.momentum,
+          .affine = described.affine,
+          .height = described.height,
+          .width = described.width,
+          .factor = described.factor,
+          .bilinear = described.bilinear,
+          .output_padding = described.output_padding};
 }
-
-}  // namespace
 
 Result<std::vector<Layer>> MakeDescribedLayers(const std::string& text, ImageShape input, std::int64_t classes) {
   static_assert(kPictureInput == kImages);
   RETORT_ASSIGN_OR_RETURN(const std::vector<NetworkLayer> described, ParseNetworkLayers(text));
+  if (MakesPictures(described))
+    return UsageError(
+        "The layers begin with latents and make pictures (reshape): they are a generator's, and no network " +
+        std::string("that classifies pictures."));
   const PlannedShapes planned = PlanShapes(described, {input.channels, input.height, input.width}, classes);
   if (planned.misfit) {
     const LayerShape shape = {input.channels, input.height, input.width};

@@ -19,6 +19,7 @@
 
 #include "experiments/methods/networks.h"
 #include "worker/gang/gang_batch_norm.h"
+#include "worker/models/described_generator.h"
 #include "worker/models/resampling.h"
 #include "worker/models/training_scopes.h"
 
@@ -53,13 +54,6 @@ void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::
   if (bias) shapes.push_back({name + ".bias", {out}, ComputeFanInBound(9 * in)});
 }
 
-void DrawNormal(std::vector<ParameterShape>& shapes, double deviation) {
-  for (ParameterShape& p : shapes) {
-    p.draw = Draw::normal;
-    p.bound = p.name.ends_with(".weight") ? deviation : 0;
-  }
-}
-
 // f32 [1, C, 1, 1]
 at::Tensor ByChannel(const std::vector<double>& values, at::Device device) {
   return at::tensor(values, at::kDouble).to(at::kFloat).view({1, -1, 1, 1}).to(device);
@@ -83,18 +77,21 @@ void AddLayer(std::vector<ParameterShape>& shapes, const std::string& name, std:
   shapes.push_back({name + ".bias", {out}, ComputeFanInBound(fan_in)});
 }
 
-}  // namespace
+// Image sides halve once a stage to the sides that the linear layer fills.
+struct Stages {
+  std::vector<std::int64_t> widths;  // channels behind each doubling
+  double epsilon = 0;                // of their batch norms
+};
 
-Generator::Stages Generator::StagesFor(ImageShape image, const GeneratorSettings& settings) {
+Stages FindStages(ImageShape image, const GeneratorSettings& settings) {
   const std::int64_t width = settings.width;
   const bool dafl = settings.network == GeneratorNetwork::dafl;
   if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, dafl ? kInnerEpsilon : kEpsilon};
   return {{width, width, width / 2, width / 2, width / 2}, kEpsilon};
 }
 
-Generator::Generator(ImageShape image, const GeneratorSettings& settings, const RngStream& stream, at::Device device)
-    : image_(image), settings_(settings), stages_(StagesFor(image, settings)) {
-  const auto shrink = std::int64_t{1} << stages_.widths.size();
+std::vector<ParameterShape> ListParameters(ImageShape image, const GeneratorSettings& settings, const Stages& stages) {
+  const auto shrink = std::int64_t{1} << stages.widths.size();
   const std::int64_t latent = settings.latent, width = settings.width;
   const std::int64_t cells = width * (image.height / shrink) * (image.width / shrink);
   std::vector<ParameterShape> shapes;
@@ -103,18 +100,113 @@ Generator::Generator(ImageShape image, const GeneratorSettings& settings, const 
   AddNorm(shapes, "bn0", width);
   std::int64_t in = width;
   int stage = 1;
-  for (const std::int64_t out : stages_.widths) {
+  for (const std::int64_t out : stages.widths) {
     const std::string number = std::to_string(stage++);
-    AddConv(shapes, "conv" + number, in, out, /*bias=*/!fast());
+    AddConv(shapes, "conv" + number, in, out, /*bias=*/settings.network != GeneratorNetwork::fast);
     AddNorm(shapes, "bn" + number, out);
     in = out;
   }
   AddConv(shapes, "conv" + std::to_string(stage), in, image.channels);
   if (settings.deviation > 0) DrawNormal(shapes, settings.deviation);
-  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
-  if (!fast() || settings.scale.mean.empty()) return;
-  mean_ = ByChannel(settings.scale.mean, device);
-  std_ = ByChannel(settings.scale.std, device);
+  return shapes;
+}
+
+class ZooGenerator final : public Generator {
+ public:
+  ZooGenerator(ImageShape image, const GeneratorSettings& settings, Stages stages, const RngStream& stream,
+               at::Device device)
+      : Generator(std::make_unique<ParameterArena>(ListParameters(image, settings, stages), stream, device)),
+        image_(image),
+        width_(settings.width),
+        fast_(settings.network == GeneratorNetwork::fast),
+        stages_(std::move(stages)),
+        normalisation_(settings.scale, device) {}
+
+  at::Tensor Forward(const at::Tensor& latents, Collective* gang) const override {
+    const std::vector<at::Tensor>& p = parameters().leaves();
+    const auto shrink = std::int64_t{1} << stages_.widths.size();
+    at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / shrink, image_.width / shrink});
+    if (PrefersChannelsLast(x.device())) x = x.contiguous(at::MemoryFormat::ChannelsLast);
+    x = BatchNorm(x, p[2], p[3], kEpsilon, gang);
+    std::size_t next = 4;
+    for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage) {
+      const at::Tensor& weight = p[next++];
+      x = at::conv2d(Doubled(x), weight, fast_ ? at::Tensor() : p[next++], 1, 1);
+      x = Rectified(BatchNorm(x, p[next], p[next + 1], stages_.epsilon, gang));
+      next += 2;
+    }
+    return Finish(at::conv2d(x, p[next], p[next + 1], 1, 1), gang);
+  }
+
+ private:
+  // What the last convolution says, as images.
+  [[nodiscard]] at::Tensor Finish(at::Tensor x, Collective* gang) const {
+    if (!fast_) return BatchNorm(x.tanh_(), {}, {}, kEpsilon, gang);
+    return normalisation_.Apply(at::sigmoid(x));
+  }
+
+  ImageShape image_;
+  std::int64_t width_;
+  bool fast_;
+  Stages stages_;
+  PixelNormalisation normalisation_;
+};
+
+std::vector<ParameterShape> ListParameters(ImageShape image, std::int64_t classes,
+                                           const ConditionalGeneratorSettings& settings) {
+  const std::int64_t cells = settings.width * (image.height / kShrink) * (image.width / kShrink);
+  std::vector<ParameterShape> shapes;
+  AddLayer(shapes, "fc1", {settings.hidden, settings.code + classes});
+  AddNorm(shapes, "bn1", settings.hidden);
+  AddLayer(shapes, "fc2", {cells, settings.hidden});
+  AddNorm(shapes, "bn2", cells);
+  AddLayer(shapes, "conv1", {settings.width / 2, settings.width, kKernel, kKernel});
+  AddLayer(shapes, "conv2", {image.channels, settings.width / 2, kKernel, kKernel});
+  return shapes;
+}
+
+class ZooConditionalGenerator final : public ConditionalGenerator {
+ public:
+  ZooConditionalGenerator(ImageShape image, std::int64_t classes, const ConditionalGeneratorSettings& settings,
+                          const RngStream& stream, at::Device device)
+      : ConditionalGenerator(
+            settings.code, std::make_unique<ParameterArena>(ListParameters(image, classes, settings), stream, device)),
+        image_(image),
+        classes_(classes),
+        width_(settings.width) {}
+
+  at::Tensor Forward(const at::Tensor& latents, const at::Tensor& labels, Collective* gang) const override {
+    const std::vector<at::Tensor>& p = parameters().leaves();
+    at::Tensor x = at::cat({latents, at::one_hot(labels, classes_).to(at::kFloat)}, 1);
+    x = at::relu(BatchNorm(at::linear(x, p[0], p[1]), p[2], p[3], gang));
+    x = BatchNorm(at::linear(x, p[4], p[5]), p[6], p[7], gang);
+    x = x.view({-1, width_, image_.height / kShrink, image_.width / kShrink});
+    x = at::relu(at::conv2d(DoubleBilinear(x), p[8], p[9], 1, kKernel / 2));
+    return at::sigmoid(at::conv2d(DoubleBilinear(x), p[10], p[11], 1, kKernel / 2));
+  }
+
+ private:
+  ImageShape image_;
+  std::int64_t classes_, width_;
+};
+
+}  // namespace
+
+void DrawNormal(std::vector<ParameterShape>& shapes, double deviation) {
+  for (ParameterShape& p : shapes) {
+    p.draw = Draw::normal;
+    p.bound = p.name.ends_with(".weight") ? deviation : 0;
+  }
+}
+
+PixelNormalisation::PixelNormalisation(const PixelScale& scale, at::Device device) {
+  if (scale.mean.empty()) return;
+  mean_ = ByChannel(scale.mean, device);
+  std_ = ByChannel(scale.std, device);
+}
+
+at::Tensor PixelNormalisation::Apply(const at::Tensor& pixels) const {
+  return mean_.defined() ? (pixels - mean_) / std_ : pixels;
 }
 
 Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int64_t latent, std::int64_t width,
@@ -127,74 +219,30 @@ Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int6
 
 Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, const GeneratorSettings& settings,
                                                      const RngStream& stream, at::Device device) {
+  if (settings.layers) return MakeDescribedGenerator(image, settings, stream, device);
   RETORT_CHECK(settings.latent >= 1 && settings.width >= 2);
-  const std::size_t doublings = StagesFor(image, settings).widths.size();
+  Stages stages = FindStages(image, settings);
+  const std::size_t doublings = stages.widths.size();
   const auto shrink = std::int64_t{1} << doublings;
   if (image.height % shrink != 0 || image.width % shrink != 0) {
     return UsageError("The generator doubles its image " + std::string(doublings == 2 ? "twice" : "five times") +
                       ", so height and width must be multiples of " + std::to_string(shrink) + "; these are " +
                       std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
   }
-  return std::unique_ptr<Generator>(new Generator(image, settings, stream, device));
-}
-
-at::Tensor Generator::Forward(const at::Tensor& latents, Collective* gang) const {
-  const std::vector<at::Tensor>& p = parameters_->leaves();
-  const auto shrink = std::int64_t{1} << stages_.widths.size();
-  at::Tensor x =
-      at::linear(latents, p[0], p[1]).view({-1, settings_.width, image_.height / shrink, image_.width / shrink});
-  if (PrefersChannelsLast(x.device())) x = x.contiguous(at::MemoryFormat::ChannelsLast);
-  x = BatchNorm(x, p[2], p[3], kEpsilon, gang);
-  std::size_t next = 4;
-  for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage) {
-    const at::Tensor& weight = p[next++];
-    x = at::conv2d(Doubled(x), weight, fast() ? at::Tensor() : p[next++], 1, 1);
-    x = Rectified(BatchNorm(x, p[next], p[next + 1], stages_.epsilon, gang));
-    next += 2;
-  }
-  return Finish(at::conv2d(x, p[next], p[next + 1], 1, 1), gang);
-}
-
-at::Tensor Generator::Finish(at::Tensor x, Collective* gang) const {
-  if (!fast()) return BatchNorm(x.tanh_(), {}, {}, kEpsilon, gang);
-  const at::Tensor pixels = at::sigmoid(x);
-  return mean_.defined() ? (pixels - mean_) / std_ : pixels;
-}
-
-ConditionalGenerator::ConditionalGenerator(ImageShape image, std::int64_t classes,
-                                           const ConditionalGeneratorSettings& settings, const RngStream& stream,
-                                           at::Device device)
-    : image_(image), classes_(classes), settings_(settings) {
-  const std::int64_t cells = settings.width * (image.height / kShrink) * (image.width / kShrink);
-  std::vector<ParameterShape> shapes;
-  AddLayer(shapes, "fc1", {settings.hidden, settings.code + classes});
-  AddNorm(shapes, "bn1", settings.hidden);
-  AddLayer(shapes, "fc2", {cells, settings.hidden});
-  AddNorm(shapes, "bn2", cells);
-  AddLayer(shapes, "conv1", {settings.width / 2, settings.width, kKernel, kKernel});
-  AddLayer(shapes, "conv2", {image.channels, settings.width / 2, kKernel, kKernel});
-  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
+  return std::unique_ptr<Generator>(std::make_unique<ZooGenerator>(image, settings, std::move(stages), stream, device));
 }
 
 Result<std::unique_ptr<ConditionalGenerator>> ConditionalGenerator::Create(ImageShape image, std::int64_t classes,
                                                                            const ConditionalGeneratorSettings& settings,
                                                                            const RngStream& stream, at::Device device) {
+  if (settings.layers) return MakeDescribedConditionalGenerator(image, classes, settings, stream, device);
   RETORT_CHECK(settings.code >= 1 && settings.hidden >= 1 && settings.width >= 2);
   if (image.height % kShrink != 0 || image.width % kShrink != 0) {
     return UsageError("The generator doubles its image twice, so height and width must be multiples of 4; these are " +
                       std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
   }
-  return std::unique_ptr<ConditionalGenerator>(new ConditionalGenerator(image, classes, settings, stream, device));
-}
-
-at::Tensor ConditionalGenerator::Forward(const at::Tensor& latents, const at::Tensor& labels, Collective* gang) const {
-  const std::vector<at::Tensor>& p = parameters_->leaves();
-  at::Tensor x = at::cat({latents, at::one_hot(labels, classes_).to(at::kFloat)}, 1);
-  x = at::relu(BatchNorm(at::linear(x, p[0], p[1]), p[2], p[3], gang));
-  x = BatchNorm(at::linear(x, p[4], p[5]), p[6], p[7], gang);
-  x = x.view({-1, settings_.width, image_.height / kShrink, image_.width / kShrink});
-  x = at::relu(at::conv2d(DoubleBilinear(x), p[8], p[9], 1, kKernel / 2));
-  return at::sigmoid(at::conv2d(DoubleBilinear(x), p[10], p[11], 1, kKernel / 2));
+  return std::unique_ptr<ConditionalGenerator>(
+      std::make_unique<ZooConditionalGenerator>(image, classes, settings, stream, device));
 }
 
 }  // namespace retort::worker

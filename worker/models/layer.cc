@@ -35,6 +35,10 @@ bool MixesRows(LayerKind kind) {
     case LayerKind::scattering:
     case LayerKind::whiten:
     case LayerKind::pad_shortcut:
+    case LayerKind::sigmoid:
+    case LayerKind::reshape:
+    case LayerKind::upsample:
+    case LayerKind::conv_transpose:
       return false;
     case LayerKind::batch_norm:
       return true;
@@ -49,6 +53,7 @@ bool IsActivation(LayerKind kind) {
     case LayerKind::leaky:
     case LayerKind::gelu:
     case LayerKind::tanh:
+    case LayerKind::sigmoid:
       return true;
     default:
       return false;

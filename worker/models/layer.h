@@ -46,6 +46,11 @@ enum class LayerKind : std::uint8_t {
   whiten,        // [rows, values] -> [rows, out + 1]: the first `out` directions of public pictures (0: half of
                  // them), `rate` the shrinkage of what they vary by, and the constant `spread`
   pad_shortcut,  // every stride-th pixel, and zeros for as many channels before as behind: `out` channels
+  sigmoid,
+  // Of generators.
+  reshape,   // [rows, values] -> [rows, out, height, width]
+  upsample,  // `factor` times as high and wide
+  conv_transpose,
 };
 
 // Whether a layer of this kind lets one row of a batch change what comes out for another, as batch normalisation does.
@@ -76,9 +81,15 @@ struct Layer {
   double spread = 0, bias_spread = 0;          // deviations of Init::normal and Init::truncated
   char joint = '.';                            // between `name` and "weight" or "bias"
   std::vector<double> scale = {}, shift = {};  // affine, one a channel
+  // batch_norm: has a weight and a bias; has running statistics (false: uses those of the batch at hand, always)
+  bool affine = true, tracked = true;
+  std::int64_t height = 0, width = 0;  // reshape
+  std::int64_t factor = 2;             // upsample
+  bool bilinear = false;               // upsample: of factor 2; false: the nearest pixel
+  std::int64_t output_padding = 0;     // conv_transpose
 };
 
-// Whether the kind is an activation, which maps each value by itself: relu, relu6, leaky, gelu, tanh.
+// Whether the kind is an activation, which maps each value by itself: relu, relu6, leaky, gelu, tanh, sigmoid.
 [[nodiscard]] bool IsActivation(LayerKind kind);
 
 // Returns the layers with `kind` (an activation without a rate) in place of every activation, for the tempered sigmoids

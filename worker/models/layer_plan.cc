@@ -52,15 +52,14 @@ ParameterShape Initial(std::string name, Shape shape, Init init, double spread, 
 
 class Planner {
  public:
-  Planner(const std::vector<Layer>& layers, ImageShape input)
-      : layers_(layers), images_{input.channels, input.height, input.width} {}
+  Planner(const std::vector<Layer>& layers, Shape input) : layers_(layers), images_(std::move(input)) {}
 
   Result<LayerPlan> Plan() && {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       Place(i);
       const Shape& shape = plan_.nodes[i].shape;
       if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; }))
-        return UsageError("Images of " + std::to_string(images_[1]) + " x " + std::to_string(images_[2]) +
+        return UsageError("Images of " + std::to_string(images_.at(1)) + " x " + std::to_string(images_.at(2)) +
                           " pixels leave layer " + std::to_string(i) + " ('" + layers_[i].name + "') none.");
     }
     MarkNeeded();
@@ -166,8 +165,20 @@ class Planner {
         RETORT_CHECK(static_cast<std::int64_t>(layer.scale.size()) == in.at(0) &&
                      layer.shift.size() == layer.scale.size());
         break;
+      case Kind::reshape:
+        RETORT_CHECK(Numel(in) == layer.out * layer.height * layer.width);
+        node.shape = {layer.out, layer.height, layer.width};
+        break;
+      case Kind::upsample:
+        RETORT_CHECK(in.size() == 3 && (!layer.bilinear || layer.factor == 2));
+        node.shape = {in[0], layer.factor * in[1], layer.factor * in[2]};
+        break;
+      case Kind::conv_transpose:
+        PlaceTransposed(layer, in, node);
+        break;
       case Kind::relu:
       case Kind::tanh:
+      case Kind::sigmoid:
       case Kind::dropout:
       case Kind::relu6:
       case Kind::gelu:
@@ -186,6 +197,18 @@ class Planner {
     AddWeight(layer, {layer.out, in[0] / layer.groups, layer.kernel, layer.kernel}, fan_in, layer.out * window, node);
     if (layer.bias) AddBias(layer, layer.out, fan_in, node);
     node.shape = {layer.out, Pooled(in[1], layer), Pooled(in[2], layer)};
+  }
+
+  // As PyTorch begins them, the bound is that of a window of the result.
+  void PlaceTransposed(const Layer& layer, const Shape& in, LayerNode& node) {
+    RETORT_CHECK(in.size() == 3 && in[0] % layer.groups == 0 && layer.out % layer.groups == 0);
+    const std::int64_t window = layer.kernel * layer.kernel, fan_in = layer.out / layer.groups * window;
+    AddWeight(layer, {in[0], layer.out / layer.groups, layer.kernel, layer.kernel}, fan_in, in[0] * window, node);
+    if (layer.bias) AddBias(layer, layer.out, fan_in, node);
+    const auto grown = [&layer](std::int64_t extent) {
+      return (extent - 1) * layer.stride - 2 * layer.padding + layer.kernel + layer.output_padding;
+    };
+    node.shape = {layer.out, grown(in[1]), grown(in[2])};
   }
 
   void PlaceLinear(const Layer& layer, const Shape& in, LayerNode& node) {
@@ -212,7 +235,8 @@ class Planner {
   }
 
   void PlaceBatchNorm(const Layer& layer, const Shape& in, LayerNode& node) {
-    PlaceNorm(layer, in.at(0), node);
+    if (layer.affine) PlaceNorm(layer, in.at(0), node);
+    if (!layer.tracked) return;
     const std::size_t index = plan_.norm_channels.size();
     node.norm = static_cast<std::int32_t>(index);
     plan_.norm_channels.push_back(in[0]);
@@ -281,25 +305,28 @@ class Planner {
   }
 
   // Of a result that has one reader, and that no backward pass looks at.
-  static bool MakesDisposable(Kind kind) {
-    switch (kind) {
+  static bool MakesDisposable(const Layer& layer) {
+    switch (layer.kind) {
       case Kind::conv:
+      case Kind::conv_transpose:
+      case Kind::upsample:
       case Kind::linear:
       case Kind::max_pool:
       case Kind::avg_pool:
-      case Kind::batch_norm:
       case Kind::group_norm:
       case Kind::add:
       case Kind::concat:
         return true;
+      case Kind::batch_norm:
+        return layer.affine;  // a gang's normalised rows are looked at, unless a weight follows
       default:
         return false;
     }
   }
 
   static bool MayOverwrite(Kind kind) {
-    return kind == Kind::relu || kind == Kind::tanh || kind == Kind::relu6 || kind == Kind::leaky ||
-           kind == Kind::dropout || kind == Kind::add;
+    return kind == Kind::relu || kind == Kind::tanh || kind == Kind::sigmoid || kind == Kind::relu6 ||
+           kind == Kind::leaky || kind == Kind::dropout || kind == Kind::add;
   }
 
   void MarkInPlace() {
@@ -316,7 +343,7 @@ class Planner {
              layers_[static_cast<std::size_t>(at)].kind == Kind::dropout)
         at = plan_.nodes[static_cast<std::size_t>(at)].inputs.front();
       plan_.nodes[i].in_place = at != kImages && readers[static_cast<std::size_t>(at)] == 1 &&
-                                MakesDisposable(layers_[static_cast<std::size_t>(at)].kind);
+                                MakesDisposable(layers_[static_cast<std::size_t>(at)]);
     }
   }
 
@@ -362,7 +389,12 @@ std::string ExtentText(std::int64_t height, std::int64_t width) {
 
 Result<LayerPlan> PlanLayers(const std::vector<Layer>& layers, ImageShape input) {
   RETORT_CHECK(!layers.empty());
-  return Planner(layers, input).Plan();
+  return Planner(layers, {input.channels, input.height, input.width}).Plan();
+}
+
+Result<LayerPlan> PlanLatentLayers(const std::vector<Layer>& layers, std::int64_t values) {
+  RETORT_CHECK(!layers.empty());
+  return Planner(layers, {values}).Plan();
 }
 
 Result<MiddleLayer> FindHintLayer(const std::vector<Layer>& layers, const LayerPlan& plan, ImageShape input) {

@@ -51,6 +51,8 @@ struct LayerPlan {
 // Error: usage, naming the layer that would be left without a pixel. A list that does not fit together
 // otherwise is a broken invariant.
 [[nodiscard]] Result<LayerPlan> PlanLayers(const std::vector<Layer>& layers, ImageShape input);
+// The same of layers that begin with rows of `values` values (as an input kImages), as generators do.
+[[nodiscard]] Result<LayerPlan> PlanLatentLayers(const std::vector<Layer>& layers, std::int64_t values);
 
 // A layer in the middle of a network, with everything behind it computed from its result alone: where a teacher gives a
 // hint and where a student is guided by it (Romero et al. 2015; RONA, AAAI-19, Eq. 3).

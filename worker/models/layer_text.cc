@@ -14,7 +14,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // In the order of LayerKind.
-constexpr std::array<std::string_view, 30> kKindNames = {"conv",
+constexpr std::array<std::string_view, 34> kKindNames = {"conv",
                                                          "linear",
                                                          "relu",
                                                          "tanh",
@@ -43,8 +43,12 @@ constexpr std::array<std::string_view, 30> kKindNames = {"conv",
                                                          "patches",
                                                          "scattering",
                                                          "whiten",
-                                                         "pad_shortcut"};
-static_assert(kKindNames.size() == static_cast<std::size_t>(LayerKind::pad_shortcut) + 1);
+                                                         "pad_shortcut",
+                                                         "sigmoid",
+                                                         "reshape",
+                                                         "upsample",
+                                                         "conv_transpose"};
+static_assert(kKindNames.size() == static_cast<std::size_t>(LayerKind::conv_transpose) + 1);
 
 ordered_json FormatLayer(const Layer& layer) {
   const Layer plain{.kind = layer.kind};

@@ -1,5 +1,6 @@
 set(RETORT_MODELS_SOURCES
   models/arenas.cc
+  models/described_generator.cc
   models/described_network.cc
   models/ensemble.cc
   models/features/constants_cache.cc
@@ -10,6 +11,7 @@ set(RETORT_MODELS_SOURCES
   models/features/whitening.cc
   models/generators.cc
   models/layer.cc
+  models/layer_forward.cc
   models/layer_plan.cc
   models/layer_text.cc
   models/model_registry.cc

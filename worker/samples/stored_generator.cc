@@ -90,8 +90,9 @@ Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, co
   if (ReleasesEmbedding(FindKind(spec))) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<ConditionalGenerator> generator,
-        ConditionalGenerator::Create(frame.shape, frame.classes,
-                                     {.code = spec.generator.latent, .width = spec.generator.width}, unused));
+        ConditionalGenerator::Create(
+            frame.shape, frame.classes,
+            {.code = spec.generator.latent, .width = spec.generator.width, .layers = spec.generator.layers}, unused));
     RETORT_RETURN_IF_ERROR(generator->parameters().FromBlobs(kPrefix, parameters));
     return std::unique_ptr<StoredGenerator>(std::make_unique<ClassGenerator>(std::move(generator), frame, seed));
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "experiments/base/json.h"
@@ -14,6 +15,7 @@
 #include "experiments/methods/network_layers.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/methods/stated_settings.h"
+#include "experiments/sweep/network_tables.h"
 #include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/claim_text.h"
 #include "orchestrator/cli/render/json_documents.h"
@@ -72,22 +74,45 @@ std::string LoadedText(const SweepPlan& plan) {
   return out.empty() ? out : "Loaded teachers\n" + out;
 }
 
+// "  mine  4 layers, 52,170 parameters on digits"
+std::string NetworkText(const TrialSpec& spec) {
+  const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.layers);
+  if (!layers.ok()) return "";
+  const DataSpec& data = *spec.data;
+  const PictureShape picture{data.channels, data.height, data.width};
+  const PlannedShapes planned = PlanShapes(*layers, picture, data.classes);
+  std::string out = fmt::format("  {}  {} layers", spec.network, layers->size());
+  if (!planned.misfit && data.height > 0)
+    out +=
+        fmt::format(", {} parameters on {}", CountText(CountParameters(*layers, planned.shapes, picture)), data.name);
+  return out + "\n";
+}
+
+// "  mine  12 layers, 402,817 parameters, from 100 values to pictures of digits"
+std::string GeneratorText(const TrialSpec& spec) {
+  const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.generator.layers);
+  if (!layers.ok()) return "";
+  const DataSpec& data = *spec.data;
+  const LatentShape latents = FindLatentShape(spec);
+  const PlannedShapes planned = PlanGeneratorShapes(*layers, latents, {data.channels, data.height, data.width});
+  std::string out = fmt::format("  {}  {} layers", spec.generator.network, layers->size());
+  if (!planned.misfit && data.height > 0)
+    out += fmt::format(", {} parameters, from {} values to pictures of {}",
+                       CountText(CountParameters(*layers, planned.shapes, latents)), latents.values(), data.name);
+  return out + "\n";
+}
+
 // The networks that the sweep file describes, with each data set that a trial trains one on; empty when there are none.
 std::string DescribedText(const SweepPlan& plan) {
   std::string out;
-  std::set<std::pair<std::string, const DataSpec*>> said;
+  std::set<std::tuple<const std::string*, const DataSpec*, std::int64_t>> said;
   for (const TrialSpec& spec : plan.trials) {
-    if (!spec.layers || !spec.data || !said.emplace(spec.network, spec.data.get()).second) continue;
-    const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.layers);
-    if (!layers.ok()) continue;
-    const DataSpec& data = *spec.data;
-    const PictureShape picture{data.channels, data.height, data.width};
-    const PlannedShapes planned = PlanShapes(*layers, picture, data.classes);
-    out += fmt::format("  {}  {} layers", spec.network, layers->size());
-    if (!planned.misfit && data.height > 0)
-      out +=
-          fmt::format(", {} parameters on {}", CountText(CountParameters(*layers, planned.shapes, picture)), data.name);
-    out += "\n";
+    const DataSpec* data = spec.data.get();
+    if (data == nullptr) continue;
+    if (spec.layers && said.emplace(spec.layers.get(), data, 0).second) out += NetworkText(spec);
+    const std::string* generator = spec.generator.layers.get();
+    if (generator != nullptr && said.emplace(generator, data, FindLatentShape(spec).values()).second)
+      out += GeneratorText(spec);
   }
   return out.empty() ? out : "Described networks\n" + out;
 }

@@ -206,7 +206,7 @@ class TinyTrials {
     TrialSpec spec = Student(Reading::working);
     spec.method = "dense";
     spec.optimization.optimizer = Optimizer::sgd;
-    spec.generator.network = GeneratorNetwork::fast;
+    spec.generator.network = "fast";
     spec.distill.temperature = 20;
     spec.generator.activation_norm = 0;
     spec.generator.adversarial = 1;

@@ -1,6 +1,7 @@
 // One tiny trial for every method and reading.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "tests/unit/worker/tiny_trials.h"
@@ -12,6 +13,12 @@ struct TrialCase {
   TrialSpec (*spec)(const TinyTrials&);
   std::string teacher;  // method; empty: none
 };
+
+// Lets the layers, as FormatNetworkLayers has them, make the pictures of `spec`.
+inline void DescribeGenerator(const char* layers, TrialSpec& spec) {
+  spec.generator.network = "mine";
+  spec.generator.layers = std::make_shared<const std::string>(layers);
+}
 
 inline const TrialCase kTrialCases[] = {
     {"PlainTeacher", [](const TinyTrials& t) { return t.Teacher("plain"); }, ""},
@@ -194,10 +201,31 @@ inline const TrialCase kTrialCases[] = {
     {"FastGenerator",
      [](const TinyTrials& t) {
        TrialSpec spec = t.Student(Reading::working);
-       spec.generator.network = GeneratorNetwork::fast;
+       spec.generator.network = "fast";
        return spec;
      },
      "plain"},
+    {"DescribedGenerator",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       DescribeGenerator(
+           "linear name=fc out=64; reshape channels=4 height=4 width=4; batch_norm name=n affine=false; relu; "
+           "conv_transpose name=up out=4 kernel=4 stride=2 padding=1; batch_norm name=m; leaky slope=0.2; "
+           "upsample; conv name=last out=1 kernel=3 padding=1; tanh",
+           spec);
+       return spec;
+     },
+     "plain"},
+    {"MeanEmbeddingByADescribedGenerator",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Baseline("dp-merf");
+       DescribeGenerator(
+           "linear name=fc out=64; batch_norm name=n; relu; reshape channels=4 height=4 width=4; "
+           "upsample factor=4; conv name=last out=1 kernel=3 padding=1; sigmoid",
+           spec);
+       return spec;
+     },
+     ""},
     {"VotesOverCandidates",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::generator);
@@ -235,6 +263,16 @@ inline const TrialCase kLoneTrialCases[] = {
     {"RonaByDpSgdTeacher", [](const TinyTrials& t) { return t.RonaStudent(Reading::sound); }, "dpsgd"},
     {"RonaByVotes", [](const TinyTrials& t) { return t.RonaVoteStudent(); }, "ensemble"},
     {"Dense", [](const TinyTrials& t) { return t.DenseStudent(); }, "ensemble"},
+    {"DenseByADescribedGenerator",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.DenseStudent();
+       DescribeGenerator(
+           "linear name=fc out=64; reshape channels=1 height=8 width=8; upsample bilinear=true; "
+           "batch_norm name=n affine=false",
+           spec);
+       return spec;
+     },
+     "ensemble"},
     {"DenseOfNetworks",
      [](const TinyTrials& t) {
        TrialSpec spec = t.DenseStudent();

@@ -233,15 +233,117 @@ TEST(DescribedNetwork, NameOfEveryNetworkOfTheZooIsRefused) {
   }
 }
 
-TEST(DescribedNetwork, IsNoGenerator) {
-  const PlanOutcome outcome =
-      PlanText(Mine("\"flatten\", " + kEnd,
-                    "[teacher]\nt = { network = \"mine\" }\n[trial]\nteacher = \"t\"\ngenerator = \"mine\"\n"));
-  ASSERT_EQ(outcome.errors.size(), 1U);
-  EXPECT_EQ(outcome.errors[0].line, 13);
-  EXPECT_THAT(outcome.errors[0].message,
-              HasSubstr("trial.generator makes pictures from latents, and [network.mine] describes a classifier"));
+// Lines 6 on: a teacher, then the generator, a layer a line from line 10, and a student whose queries it makes.
+std::string Making(const std::string& layers, const std::string& trial = "") {
+  return kHead + "[teacher]\nt = { network = \"logistic\" }\n[network.maker]\nlayers = [\n" + layers +
+         "]\n[trial]\nteacher = \"t\"\ngenerator = \"maker\"\n" + trial;
 }
+const std::string kMaker =
+    "{ kind = \"linear\", out = 196 },\n{ kind = \"batch_norm\" },\n{ kind = \"reshape\", channels = 4, height = 7, "
+    "width "
+    "= 7 },\n{ kind = \"upsample\", factor = 4 },\n{ kind = \"conv\", out = 1, kernel = 3, padding = 1 },\n\"tanh\",\n";
+
+std::string Edit(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(DescribedGenerator, IsWrittenOutInTheTrial) {
+  const SweepPlan plan = GoodPlan(Making(kMaker));
+  const TrialSpec& spec = plan.trials.back();
+  EXPECT_EQ(spec.generator.network, "maker");
+  EXPECT_EQ(spec.layers, nullptr);
+  ASSERT_NE(spec.generator.layers, nullptr);
+  EXPECT_EQ(*spec.generator.layers,
+            "linear name=linear1 out=196; batch_norm name=batch_norm1; reshape channels=4 height=7 width=7; "
+            "upsample factor=4; conv name=conv1 out=1 kernel=3 padding=1; tanh");
+  EXPECT_TRUE(plan.warnings.empty());
+  EXPECT_EQ(plan.trials.front().generator.layers, nullptr) << "a teacher has none";
+}
+
+TEST(DescribedGenerator, IsTakenByEveryMethodThatHasOne) {
+  const std::string teachers = "t = { network = \"logistic\" }\nmany = { network = \"logistic\", members = 4 }";
+  const std::string rows =
+      "[sweep]\nzip.row = [{ method = \"dpdfd\" }, { method = \"dp-dfd\", bn_statistics = 0 }, { method = "
+      "\"dpsd-label\" },\n"
+      "{ method = \"dense\", teacher = \"many\", bn_statistics = 0 }, { method = \"feddpsd\", teacher = \"many\" },\n"
+      "{ method = \"dpdfd\", reading = \"sound\", teacher = \"many\", vote_noise = 1, source = \"generator\" },\n"
+      "{ method = \"dp-merf\", noise_multiplier = 1 }]\n";
+  const SweepPlan plan = GoodPlan(Edit(Making(kMaker, rows), "t = { network = \"logistic\" }", teachers));
+  const std::vector<TrialSpec> students = Students(plan);
+  ASSERT_EQ(students.size(), 7U);
+  for (const TrialSpec& spec : students) EXPECT_NE(spec.generator.layers, nullptr) << spec.method;
+}
+
+TEST(DescribedGenerator, ZoosInTrialIsNotForDpMerf) {
+  const std::string use = "method = \"dp-merf\"\nnoise_multiplier = 1\n";
+  const SweepPlan plain = GoodPlan(kHead + "[trial]\n" + use);
+  EXPECT_EQ(plain.trials[0].generator.network, "dp-merf");
+  const SweepPlan shared = GoodPlan(kHead +
+                                    "[teacher]\nt = { network = \"logistic\" }\n[trial]\nteacher = \"t\"\ngenerator = "
+                                    "\"fast\"\n[sweep]\nzip.row = [{ method = \"dpdfd\" }, { method = \"dp-merf\", "
+                                    "noise_multiplier = 1 }]\n");
+  EXPECT_EQ(Students(shared)[1].id, plain.trials[0].id) << "as before dp-merf had the key";
+}
+
+struct BadGenerator {
+  const char* name;
+  std::string text;
+  int line;
+  const char* words;
+  const char* choice;
+};
+void PrintTo(const BadGenerator& bad, std::ostream* out) { *out << bad.name; }
+class BadGeneratorTest : public ::testing::TestWithParam<BadGenerator> {};
+
+TEST_P(BadGeneratorTest, IsOneLocatedError) {
+  const BadGenerator& bad = GetParam();
+  const PlanOutcome outcome = PlanText(bad.text);
+  ASSERT_EQ(outcome.errors.size(), 1U) << (outcome.errors.size() > 1 ? Render(outcome.errors[1]) : "no error");
+  const Diagnostic& error = outcome.errors.front();
+  EXPECT_EQ(error.line, bad.line) << Render(error);
+  EXPECT_GT(error.column, 0) << Render(error);
+  EXPECT_THAT(error.message, HasSubstr(bad.words));
+  EXPECT_EQ(error.choices.empty() ? "" : error.choices.front(), bad.choice) << Render(error);
+}
+
+const BadGenerator kBadGenerators[] = {
+    {"StudentAsGenerator",
+     Mine("\"flatten\", " + kEnd,
+          "[teacher]\nt = { network = \"mine\" }\n[trial]\nteacher = \"t\"\ngenerator = \"mine\"\n"),
+     13, "trial.generator makes pictures from latents, and [network.mine] classifies pictures", "dafl"},
+    {"GeneratorAsStudent", Making(kMaker, "student = \"maker\"\n"), 20,
+     "trial.student classifies pictures, and [network.maker] makes them from latents", "datalens"},
+    {"GeneratorAsTeacher", Edit(Making(kMaker), "network = \"logistic\"", "network = \"maker\""), 7,
+     "classifies pictures, and [network.maker] makes them from latents", "datalens"},
+    {"PictureOfAnotherShape", Making(Edit(kMaker, "factor = 4", "factor = 2")), 15,
+     "tanh (layer 6): the network makes [1, 14, 14], and the pictures are [1, 28, 28]: change channels, kernels, "
+     "strides "
+     "or factors until it makes those (latent = 100; the pictures of data.digits are [1, 28, 28])",
+     ""},
+    {"LatentsThatDoNotFit", Making(Edit(kMaker, "{ kind = \"linear\", out = 196 },", "")), 12,
+     "batch_norm \"batch_norm1\" gives [100], which has 100 values, and its result, [4, 7, 7], has 196", ""},
+    {"EndWithoutARange", Making(Edit(kMaker, "\"tanh\"", "\"relu\"")), 15, "a generator ends in \"sigmoid\"", ""},
+    {"NameThatNobodyHas", Edit(Making(kMaker), "\"maker\"", "\"maler\""), 19,
+     "unknown generator \"maler\"; did you mean \"maker\"?", "maker"},
+    {"NameOfTheZoo",
+     kHead + "[network.fast]\nlayers = [" + kMaker + "]\n[trial]\nmethod = \"dpsgd\"\nnoise_multiplier = 1\n", 6,
+     "\"fast\" is a generator of the zoo, and keeps its name", "my-fast"},
+    {"WidthOfItsOwn", Making(kMaker, "[sweep]\ngrid.generator_width = [8]\n"), 21,
+     "the layers of [network.maker] have widths of their own", ""},
+    {"ClassGeneratorWithoutClasses",
+     kHead + "[teacher]\nt = { network = \"logistic\" }\n[trial]\nteacher = \"t\"\ngenerator = \"dp-merf\"\n", 10,
+     "\"dp-merf\" is given the class of each picture, and method \"dpdfd\"", "dafl"},
+    {"GeneratorWithoutClasses",
+     kHead + "[trial]\nnoise_multiplier = 1\n[sweep]\nzip.row = [{ method = \"dp-merf\", generator = \"fast\" }]\n", 9,
+     "gives its generator the class of each picture, and \"fast\" takes none", "dp-merf"},
+    {"BatchNormOfPixels",
+     Edit(Edit(Making(kMaker), "\"tanh\"", "{ kind = \"batch_norm\", affine = false }"), "teacher = \"t\"",
+          "method = \"dp-merf\"\nnoise_multiplier = 1") +
+         "",
+     20, "compares pixels between 0 and 1, and those of [network.maker] have no such range", ""},
+};
+INSTANTIATE_TEST_SUITE_P(Generators, BadGeneratorTest, ::testing::ValuesIn(kBadGenerators),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace retort

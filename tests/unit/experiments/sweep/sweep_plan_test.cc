@@ -112,7 +112,7 @@ TEST(SweepPlan, DenseStartsFromItsPublishedSettings) {
   EXPECT_EQ(spec.optimization.lr_hold, 1);
   EXPECT_EQ(spec.optimization.momentum, 0.9);
   EXPECT_EQ(spec.optimization.weight_decay, 0);
-  EXPECT_EQ(spec.generator.network, GeneratorNetwork::fast);
+  EXPECT_EQ(spec.generator.network, "fast");
   EXPECT_EQ(spec.generator.latent, 256);
   EXPECT_EQ(spec.generator.width, 128);
   EXPECT_EQ(spec.generator.steps, 30);

@@ -62,7 +62,7 @@ TEST(StoredGenerator, LatentsAreThoseOfItsRows) {
 
 TEST(StoredGenerator, FastOneIsMadeAsInItsTrial) {
   TrialSpec spec = MakeStoredSpec();
-  spec.generator.network = GeneratorNetwork::fast;
+  spec.generator.network = "fast";
   const auto whole =
       Generator::Create(kFrame.shape, MakeGeneratorSettings(spec, kFrame.scale), RngStream(1, Purpose::parameters));
   ASSERT_TRUE(whole.ok()) << whole.status().message();
@@ -71,6 +71,24 @@ TEST(StoredGenerator, FastOneIsMadeAsInItsTrial) {
   const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
   const at::Tensor latents = NormalRows((*stored)->batch(), 8, stream, 0);
   EXPECT_TRUE(at::equal((*stored)->Batch(0), ToBytes((*whole)->Forward(latents), kFrame.scale)));
+}
+
+TEST(StoredGenerator, DescribedOneIsMadeAsInItsTrial) {
+  TrialSpec spec = MakeStoredSpec();
+  spec.generator.network = "mine";
+  spec.generator.layers = std::make_shared<const std::string>(
+      "linear name=fc out=64; reshape channels=4 height=4 width=4; conv_transpose name=up out=1 kernel=4 stride=4; "
+      "tanh");
+  const auto whole = Generator::Create(kStoredFrame.shape, MakeGeneratorSettings(spec, kStoredFrame.scale),
+                                       RngStream(1, Purpose::parameters));
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  const auto blobs = (*whole)->parameters().ToBlobs("generator/");
+  const auto stored = LoadGenerator(spec, kStoredFrame, blobs, 5);
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+  const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
+  const at::Tensor latents = NormalRows((*stored)->batch(), 8, stream, 0);
+  EXPECT_TRUE(at::equal((*stored)->Batch(0), ToBytes((*whole)->Forward(latents), kStoredFrame.scale)));
+  EXPECT_EQ(LoadGenerator(MakeStoredSpec(), kStoredFrame, blobs, 5).status().code(), StatusCode::damage);
 }
 
 TEST(StoredGenerator, MissingOrOtherParametersAreRefused) {
