@@ -108,7 +108,11 @@ TEST(DescribedGenerators, PixelsAreBroughtToTheData) {
   EXPECT_EQ(pixels.sizes(), (std::vector<std::int64_t>{5, 1, 12, 12}));
   EXPECT_GE(pixels.min().item<double>(), 0);
   EXPECT_LE(pixels.max().item<double>(), 1);
-  EXPECT_LT(pixels.min().item<double>(), 0.4);
+  // (tanh(x) + 1) / 2 is the sigmoid of 2 x
+  settings.layers = Text(kTransposed + "sigmoid");
+  const at::Tensor halves = Make(settings, {1, 12, 12})->Forward(latents);
+  EXPECT_TRUE(at::allclose(pixels, at::sigmoid(2 * at::logit(halves)), 1e-4, 1e-5));
+  settings.layers = Text(kTransposed + "tanh");
   settings.scale = {{0.2}, {0.3}};
   EXPECT_TRUE(Make(settings, {1, 12, 12})->Forward(latents).equal((pixels - 0.2) / 0.3));
 }
@@ -131,7 +135,7 @@ TEST(DescribedGenerators, WhatDoesNotFitIsRefused) {
   EXPECT_NE(refused(kFast, {3, 16, 16}).message().find("makes [3, 16, 12], and the pictures are [3, 16, 16]"),
             std::string::npos);
   EXPECT_EQ(refused("flatten; linear name=fc out=classes").code(), StatusCode::usage);
-  EXPECT_EQ(refused("reshape channels=1; tanh").code(), StatusCode::damage);
+  EXPECT_EQ(refused("reshape channels=0 height=1 width=1; tanh").code(), StatusCode::damage);
   ConditionalGeneratorSettings settings{.code = 6, .layers = Text(kDafl)};
   EXPECT_EQ(ConditionalGenerator::Create({3, 16, 12}, 4, settings, kDrawn).status().code(), StatusCode::usage);
 }
