@@ -215,10 +215,9 @@ Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs) {
     return UsageError("random_features are cosines and sines in equal number: an even number, 2 at least.");
   if (spec.merf.synthetic < 1 || spec.epochs < 1) return UsageError("dp-merf needs synthetic >= 1 and epochs >= 1.");
   Parts parts;
-  RETORT_ASSIGN_OR_RETURN(
-      parts.generator,
-      ConditionalGenerator::Create(data.shape, data.classes, MakeConditionalSettings(spec),
-                                   RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.generator,
+                          ConditionalGenerator::Create(data.shape, data.classes, MakeConditionalSettings(spec),
+                                                       RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
                           release::ClassEmbedding::Create({.noise_multiplier = spec.release.noise_multiplier,
