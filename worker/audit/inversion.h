@@ -26,9 +26,9 @@ namespace retort::worker::audit {
 // or f64 [pictures, classes], rows that add up to 1; at least one picture.
 [[nodiscard]] double InceptionScore(const at::Tensor& probabilities);
 
-// A trial that trains the audited one's network on so many examples, without noise and for a few hundred steps at
-// least.
-[[nodiscard]] TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples);
+// A trial that trains the audited one's network on so many examples, without noise, for five epochs and for `min_steps`
+// steps at least.
+[[nodiscard]] TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples, std::int64_t min_steps);
 
 // Trains the network that scores pictures: the trial's own, without noise, on the test examples alone, so that it knows
 // the classes and no private example. Error: that of its training, and usage without test examples.
