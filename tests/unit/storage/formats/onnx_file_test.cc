@@ -48,7 +48,7 @@ TEST(OnnxGraph, ConstantsMayFollow) {
 
 TEST(OnnxGraph, ExtentOfTheRowsIsNamed) {
   const std::string graph = EncodeOnnxGraph(MakeGraph());
-  EXPECT_NE(graph.find("\x5a\x15\x0a\x01x\x12\x10\x0a\x0e\x08\x01\x12\x0a\x0a\x06\x12\x04rows\x0a\x02\x08\x01"),
+  EXPECT_NE(graph.find("\x5a\x17\x0a\x01x\x12\x12\x0a\x10\x08\x01\x12\x0c\x0a\x06\x12\x04rows\x0a\x02\x08\x01"),
             std::string::npos);
 }
 
