@@ -102,7 +102,7 @@ constexpr const char* kDescribedInGroups =
     "upsample factor=41; conv name=c1 out=4 kernel=3 padding=1 groups=2; group_norm name=n2 groups=4; relu; "
     "conv_transpose name=t2 out=3 kernel=3 padding=1; sigmoid";
 constexpr const char* kDescribedOfClass =
-    "linear name=fc out=96; batch_norm name=bn0; relu; reshape channels=8 height=3 width=4; upsample factor=2; "
+    "linear name=fc out=96; batch_norm name=bn0; relu; reshape channels=8 height=3 width=4; upsample; "
     "upsample bilinear=true; conv name=conv out=3 kernel=3 padding=1; sigmoid";
 
 void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& folder) {
