@@ -30,13 +30,12 @@ constexpr const char* kNone = "none";
 }  // namespace
 
 Status SendAnswer(SocketLink& link, const Result<std::string>& answer) {
+  const Status status = answer.ok() ? link.Send({{}, {}, 0, Answer{*answer}}) : answer.status();
   Ended ended;
-  ended.succeeded = answer.ok();
-  if (answer.ok()) {
-    RETORT_RETURN_IF_ERROR(link.Send({{}, {}, 0, Answer{*answer}}));
-  } else {
-    ended.failure = FailureFor(answer.status().code());
-    ended.detail = answer.status().message();
+  ended.succeeded = status.ok();
+  if (!status.ok()) {
+    ended.failure = FailureFor(status.code());
+    ended.detail = status.message();
   }
   return link.Send({{}, {}, 0, ended});
 }

@@ -12,8 +12,9 @@
 
 namespace retort::cluster {
 
-// Sends the whole answer (an envelope holds 4 MiB), then Ended; or Ended alone, with the text of the error. Its failure
-// is `configuration` for usage and refused, `disk` for damage, else `internal`. Error: that of the link.
+// Sends the whole answer, then Ended; or Ended alone, with the text of the error, which may be that no envelope (4 MiB)
+// holds the answer. Its failure is `configuration` for usage and refused, `disk` for damage, else `internal`. Error:
+// that of the link.
 [[nodiscard]] Status SendAnswer(SocketLink& link, const Result<std::string>& answer);
 
 // The argument with which the worker program reports about itself in place of its work: its build, its LibTorch, its

@@ -188,6 +188,7 @@ std::string CanonicalEncoding(const TrialSpec& spec) {
     if (!key.AppliesTo(kind, spec.source)) continue;
     if (spec.stop.metric == StopMetric::none && key.name.starts_with("stop_")) continue;
     if ((key.quiet & MakeMask(kind)) != 0 && key.get(spec) == key.get(kDefaults)) continue;
+    if (key.name == "generator_width" && spec.generator.layers) continue;  // the layers have widths of their own
     // Of dp-merf the one of the zoo, as `generator` is younger than its trials.
     if (key.name == "generator" && spec.generator.network == kClassGenerator) continue;
     extras.AppendBefore(out, key.name);

@@ -350,7 +350,8 @@ class ShapePlanner {
     constexpr std::int64_t kMaxExtent = 1'000'000;  // that of a linear layer
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; }))
       Say(i, "its input is " + ShapeText(Input(i)) + ", which leaves it no pixel, " + ShapeText(shape) +
-                 ": make kernel or stride smaller, or padding larger");
+                 (layers_[i].kind == conv_transpose ? ": make kernel or stride larger, or padding smaller"
+                                                    : ": make kernel or stride smaller, or padding larger"));
     else if (Makes() && *std::max_element(shape.begin(), shape.end()) > kMaxExtent)
       Say(i, "its input is " + ShapeText(Input(i)) + ", and its result, " + ShapeText(shape) + ", too large");
   }
@@ -399,10 +400,7 @@ class ShapePlanner {
       case flatten:
         return {CountValues(in)};
       case add:
-        if (in != At(layer.inputs[1]))
-          Say(i, "its layers give " + ShapeText(in) + ", and its shortcut " + ShapeText(At(layer.inputs[1])) +
-                     ": both have to be alike (shortcut = \"A\" or \"B\" fits stride and channels)");
-        return in;
+        return PlaceSum(i);
       case pad_shortcut:
         return PlacePadded(i);
       case reshape:
@@ -420,6 +418,16 @@ class ShapePlanner {
       case dropout:
         return in;
     }
+    return in;
+  }
+
+  LayerShape PlaceSum(std::size_t i) {
+    const LayerShape &in = Input(i), &shortcut = At(layers_[i].inputs[1]);
+    const bool larger = in.size() == 3 && shortcut.size() == 3 && (in[1] > shortcut[1] || in[2] > shortcut[2]);
+    if (in != shortcut)
+      Say(i, "its layers give " + ShapeText(in) + ", and its shortcut " + ShapeText(shortcut) +
+                 (larger ? ": a shortcut cannot follow layers that enlarge: put these before or behind the block"
+                         : ": both have to be alike (shortcut = \"A\" or \"B\" fits stride and channels)"));
     return in;
   }
 
@@ -541,6 +549,8 @@ bool HasKnownRange(const NetworkLayer& last) {
   return last.kind == sigmoid || last.kind == tanh || (last.kind == batch_norm && !last.affine);
 }
 
+bool HasParameters(const NetworkLayer& layer) { return FindTraits(layer.kind).weighted && layer.affine; }
+
 std::optional<LayerMisfit> FindGeneratorMisfit(const std::vector<NetworkLayer>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const NetworkLayer& layer = layers[i];
@@ -555,6 +565,10 @@ std::optional<LayerMisfit> FindGeneratorMisfit(const std::vector<NetworkLayer>& 
           "a generator ends in \"sigmoid\" (pixels between 0 and 1), \"tanh\" (between -1 and 1, which are black and "
           "white) or { kind = \"batch_norm\", affine = false } (normalised by their batch)");
   }
+  if (std::none_of(layers.begin(), layers.end(), HasParameters))
+    return LayerMisfit{0, LayerText(layers, 0) +
+                              ": no layer of this generator has parameters, so that it could learn " +
+                              "nothing: put a linear before its reshape, or a conv after it"};
   return std::nullopt;
 }
 
@@ -616,6 +630,8 @@ std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers) {
 bool HasBatchNorm(const std::vector<NetworkLayer>& layers) {
   return std::any_of(layers.begin(), layers.end(), [](const L& layer) { return layer.kind == batch_norm; });
 }
+
+bool EndsInBatchNorm(const std::vector<NetworkLayer>& layers) { return layers.back().kind == batch_norm; }
 
 bool HasActivation(const std::vector<NetworkLayer>& layers) {
   return std::any_of(layers.begin(), layers.end(), [](const L& layer) {

@@ -154,6 +154,9 @@ struct PlannedShapes {
 [[nodiscard]] std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers);
 
 [[nodiscard]] bool HasBatchNorm(const std::vector<NetworkLayer>& layers);
+// Whether the pictures of a generator are normalised by their batch, so that its pixels have no range. REQUIRES: layers
+// is not empty.
+[[nodiscard]] bool EndsInBatchNorm(const std::vector<NetworkLayer>& layers);
 [[nodiscard]] bool HasActivation(const std::vector<NetworkLayer>& layers);
 
 }  // namespace retort

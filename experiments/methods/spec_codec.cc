@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "experiments/base/json.h"
+#include "experiments/methods/methods.h"
 #include "experiments/methods/network_layers.h"
 #include "experiments/methods/networks.h"
 #include "experiments/methods/spec_keys.h"
@@ -219,6 +220,12 @@ std::shared_ptr<const std::string> DecodeLayers(std::string text, bool generator
   return std::make_shared<const std::string>(std::move(text));
 }
 
+// Trials of dp-merf are older than its key `generator`, and name the one that other methods have.
+void NameClassGenerator(TrialSpec& spec) {
+  if (ReleasesEmbedding(FindKind(spec)) && IsNamedGenerator(spec.generator.network))
+    spec.generator.network = kClassGenerator;
+}
+
 // Whether the generator that is named is one of the zoo, or its layers are there.
 bool HasItsGenerator(const TrialSpec& spec) {
   return IsNamedGenerator(spec.generator.network) == (spec.generator.layers == nullptr);
@@ -261,6 +268,7 @@ TrialSpec DecodeObject(const Json& json) {
     else
       Reject("unknown key \"" + name + "\"; it was written by another version");
   }
+  NameClassGenerator(spec);
   if (!HasItsGenerator(spec))
     Reject("the generator \"" + spec.generator.network + "\" is " +
            (spec.generator.layers ? "one of the zoo, and has no layers of its own"
@@ -296,7 +304,9 @@ class Scan {
       const std::optional<std::string_view> key = Text();
       if (!key || !Skip(':') || !Member(*key)) return std::nullopt;
     }
-    if (!Skip('}') || !rest_.empty() || !HasItsGenerator(spec_)) return std::nullopt;
+    if (!Skip('}') || !rest_.empty()) return std::nullopt;
+    NameClassGenerator(spec_);
+    if (!HasItsGenerator(spec_)) return std::nullopt;
     return std::move(spec_);
   }
 

@@ -446,9 +446,9 @@ std::vector<std::string> ListGenerators(const SweepDocument& document, std::vect
   return zoo;
 }
 
-bool EndsInBatchNorm(const std::string& layers) {
+bool HasNoRange(const std::string& layers) {
   const Result<std::vector<NetworkLayer>> list = ParseNetworkLayers(layers);
-  return list.ok() && list->back().kind == NetworkLayerKind::batch_norm;
+  return list.ok() && EndsInBatchNorm(*list);
 }
 
 // DP-MERF gives its generator a class, and compares pixels.
@@ -461,7 +461,7 @@ void CheckClassGenerator(const ResolvedTrial& trial, TrialErrors& errors) {
                "method \"" + spec.method + "\" gives its generator the class of each picture, and \"" + *name +
                    "\" takes none: name another generator",
                ListGenerators(errors.document(), {std::string(kClassGenerator)}));
-  if (spec.generator.layers && EndsInBatchNorm(*spec.generator.layers))
+  if (spec.generator.layers && HasNoRange(*spec.generator.layers))
     errors.Add({"generator"},
                "method \"" + spec.method + "\" compares pixels between 0 and 1, and those of [network." +
                    spec.generator.network +

@@ -52,6 +52,8 @@ TrialResolver::TrialResolver(const SweepDocument& document, DiagnosticCollector&
       label_(FindKey("label", kInTrial)),
       teacher_(FindKey("teacher", kInTrial)),
       data_(FindKey("data", kInTrial)),
+      generator_(FindKey("generator", kInTrial)),
+      width_(FindKey("generator_width", kInTrial)),
       used_(document.assignments, 0),
       when_matched_(document.when.size(), 0),
       exclude_matched_(document.exclude.size(), 0) {}
@@ -122,7 +124,8 @@ void TrialResolver::Apply(const Assignments& assignments, ResolvedTrial& trial) 
   const bool has_readings = FindMethod(trial.spec.method)->readings != 0;
   for (const Assignment& assignment : assignments) {
     if (!assignment.key->AppliesTo(trial.kind, trial.spec.source)) continue;
-    used_[assignment.number] = 1;
+    if (IsOfOtherMethods(assignment, trial.kind)) continue;
+    if (assignment.key != width_) used_[assignment.number] = 1;  // TakeWidth knows
     const bool without_effect = assignment.key == reading_ && !has_readings;
     const bool selected = assignment.key == source_ || assignment.key->set == nullptr || without_effect;
     if (!assignment.valid || selected) continue;
@@ -130,13 +133,28 @@ void TrialResolver::Apply(const Assignments& assignments, ResolvedTrial& trial) 
   }
 }
 
+// Whether it names a generator of the zoo that is not for this kind: [trial] may, for its other methods.
+bool TrialResolver::IsOfOtherMethods(const Assignment& assignment, TrialKind kind) const {
+  if (assignment.key != generator_ || !assignment.valid || !ReleasesEmbedding(kind)) return false;
+  const auto& name = std::get<std::string>(assignment.value);
+  return IsNamedGenerator(name) && name != kClassGenerator;
+}
+
+// The width is one of generators of the zoo alone; the layers of one that the file describes have their own.
+void TrialResolver::TakeWidth(const Layers& layers, ResolvedTrial& trial) {
+  if (trial.spec.generator.layers) {
+    trial.spec.generator.width = GeneratorValues().width;
+    return;
+  }
+  for (const Assignments* layer : layers)
+    for (const Assignment& assignment : *layer)
+      if (assignment.key == width_ && width_->AppliesTo(trial.kind, trial.spec.source)) used_[assignment.number] = 1;
+}
+
 // The layers of the networks that the file describes.
 void TrialResolver::TakeLayers(TrialSpec& spec) const {
   const NetworkDefinition* described = document_.FindNetwork(spec.network);
   spec.layers = described == nullptr ? nullptr : described->text;
-  // [trial] may name a generator of the zoo for its other methods.
-  if (ReleasesEmbedding(FindKind(spec)) && IsNamedGenerator(spec.generator.network))
-    spec.generator.network = kClassGenerator;
   const NetworkDefinition* generator = document_.FindNetwork(spec.generator.network);
   spec.generator.layers = generator == nullptr || !generator->makes_pictures ? nullptr : generator->text;
 }
@@ -148,6 +166,7 @@ ResolvedTrial TrialResolver::Compose(const Layers& layers, std::uint64_t seed) {
   trial.spec.seed = seed;
   for (std::size_t i = 1; i < layers.size(); ++i) Apply(*layers[i], trial);
   TakeLayers(trial.spec);
+  TakeWidth(layers, trial);
   if (!trial.checkable) all_checkable_ = false;
   return trial;
 }
@@ -209,12 +228,22 @@ ResolvedTrial TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, co
   return trial;
 }
 
+// What its key alone does not say; empty where that says it.
+std::string TrialResolver::ExplainUnused(const Assignment& assignment) const {
+  if (assignment.key == width_) return "; a generator that the file describes has widths of its own";
+  if (assignment.key == generator_ && assignment.valid)
+    return "; of these dp-merf gives its generator the class of each picture, which those of the other methods do not "
+           "take";
+  return "";
+}
+
 void TrialResolver::ReportUnusedIn(const Assignments& assignments) const {
   for (const Assignment& assignment : assignments) {
     if (used_[assignment.number] != 0 || diagnostics_.HasErrorAt(assignment.where)) continue;
     diagnostics_.AddError(assignment.where, assignment.path,
                           assignment.path + " reaches no trial to which it applies; " +
-                              std::string(assignment.key->TrialName()) + " applies to: " + assignment.key->Users());
+                              std::string(assignment.key->TrialName()) + " applies to: " + assignment.key->Users() +
+                              ExplainUnused(assignment));
   }
 }
 

@@ -49,12 +49,15 @@ class TrialResolver {
   [[nodiscard]] const TrialSpec& Base(const ResolvedTrial& selected);
   void Apply(const Assignments& assignments, ResolvedTrial& trial);
   void TakeLayers(TrialSpec& spec) const;
+  void TakeWidth(const Layers& layers, ResolvedTrial& trial);
+  [[nodiscard]] bool IsOfOtherMethods(const Assignment& assignment, TrialKind kind) const;
+  [[nodiscard]] std::string ExplainUnused(const Assignment& assignment) const;
   [[nodiscard]] static bool Matches(const std::vector<Condition>& conditions, const ResolvedTrial& trial);
   void ReportUnusedIn(const Assignments& assignments) const;
 
   const SweepDocument& document_;
   DiagnosticCollector& diagnostics_;
-  const SpecKey *method_, *reading_, *branch_, *source_, *label_, *teacher_, *data_;
+  const SpecKey *method_, *reading_, *branch_, *source_, *label_, *teacher_, *data_, *generator_, *width_;
   std::map<BaseKey, TrialSpec> bases_;
   std::vector<char> used_;  // by Assignment::number
   std::vector<char> when_matched_, exclude_matched_;

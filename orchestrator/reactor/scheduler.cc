@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
 #include "experiments/privacy/claim.h"
 #include "orchestrator/reactor/admission.h"
@@ -178,12 +179,19 @@ void FreeSeats::ReserveFor(int devices) {
 
 bool IsPackable(const TrialSpec& spec) { return spec.execution.pack == PackMode::automatic && spec.devices == 1; }
 
+// Files may describe different generators under one name.
+std::string NameGenerator(const TrialSpec& spec) {
+  const std::string& name = spec.generator.network;
+  return spec.generator.layers ? name + "~" + Sha256Hex(*spec.generator.layers).substr(0, 8) : name;
+}
+
 std::string MakePackingShape(const TrialSpec& spec) {
   if (spec.data == nullptr) return fmt::format("{} of {:.4g} s in {} steps", spec.method, spec.seconds, spec.steps);
-  return fmt::format("{} {} ({}, batch {}, {} threads, {} members, {}x{} student steps, {}x{} generator steps)",
-                     KindName(FindKind(spec)), spec.network, spec.data->name, spec.batch, spec.threads, spec.members,
-                     spec.distill.student_steps, spec.distill.student_batch, spec.generator.steps,
-                     spec.generator.width);
+  return fmt::format(
+      "{} {} ({}, batch {}, {} threads, {} members, {}x{} student steps, {}x{} generator steps of {} from {} latents)",
+      KindName(FindKind(spec)), spec.network, spec.data->name, spec.batch, spec.threads, spec.members,
+      spec.distill.student_steps, spec.distill.student_batch, spec.generator.steps, spec.generator.width,
+      NameGenerator(spec), spec.generator.latent);
 }
 
 void NotePackedSeats(Core& core, const TrialSpec& spec, const std::vector<Seat>& seats, Now now) {

@@ -19,6 +19,7 @@ import zipfile
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+import exported_facts  # noqa: E402
 from sweep_run import parse_options, run_tests  # noqa: E402
 
 OPTIONS = None
@@ -418,6 +419,17 @@ class Samples(unittest.TestCase):
         head = read(os.path.join(self.folder, "generator.safetensors"))
         names = json.loads(head[8:8 + struct.unpack("<Q", head[:8])[0]])
         self.assertEqual({name.removesuffix(".npy") for name in arrays}, set(names) - {"__metadata__"})
+        said = exported_facts.of_onnx(read(os.path.join(self.folder, "generator.onnx")))
+        claims = json.loads(said["claims"])
+        self.assertTrue(claims)
+        self.assertEqual((exported_facts.proven(claims), json.loads(said["retort"])["claims"]), ([], claims))
+        self.assertIn("about pixels: clamp to 0 to 1", said["pixels"])   # DAFL's ends in a batch norm
+        student = os.path.join(self.folder, "student.onnx")
+        done = retort("export", LABELS, "student", "--format", "onnx", "--out", student, "--results", "results/samples")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = json.loads(retort("show", LABELS, "--json", "--results", "results/samples").stdout)["claims"]
+        self.assertEqual(json.loads(exported_facts.of_onnx(read(student))["claims"]), shown)
+        self.assertNotEqual(shown, claims)
         done = retort("export", PLAIN, "generator", "--format", "npz", "--out", os.path.join(self.folder, "none"),
                       "--results", "results/samples")
         self.assertEqual(done.returncode, 2)

@@ -13,12 +13,14 @@ import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 import event_files  # noqa: E402
+import exported_facts  # noqa: E402
 from sweep_run import SMALL_DIGITS, parse_options, run_tests  # noqa: E402
 
 os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
@@ -46,6 +48,9 @@ zip.row = [
   {{ method = "dpdfd", reading = "working", teacher = "raw", batch = 16, student_batch = 16, generator_width = 4, latent = 8 }},
 ]
 """
+REFUTES = {"kind": "canary", "subject": "a script", "ran": True, "claim": None, "confidence": 0.95, "alarm_lower": 9,
+           "alarm_proven": 1, "proven": 1, "mu_lower": None, "mu_proven": None, "detectable": None, "ceiling": None,
+           "figures": [], "note": ""}
 NAPS = """
 retort = 1
 [trial]
@@ -79,6 +84,11 @@ def export(trial, form, out, *words):
 
 def read(*words):
     with open(path(*words), encoding="utf-8") as file:
+        return file.read()
+
+
+def content(name):
+    with open(path(name), "rb") as file:
         return file.read()
 
 
@@ -366,6 +376,31 @@ class TrackerExportTest(unittest.TestCase):
         told = event_files.read(path("withdrawn", trial["name"], name))
         self.assertFalse([tag for tag in told["scalars"] if tag.startswith("epsilon/proven")])
         self.assertIn("**Withdrawn:**", told["texts"]["privacy"])
+
+    def test_StudentsClaimNothingThatAnAuditRefutes(self):
+        shutil.copytree(path("results"), path("audited"))
+        trial = next(one for one in succeeded() if exported_facts.proven(asked("show", one["trial"])["claims"]))
+
+        folder = next(os.path.dirname(os.path.dirname(name)) for name in snapshot("audited")
+                      if trial["trial"] in name and name.endswith("attempt.h5"))
+        with open(path("audited", folder, "audit.json"), "w", encoding="utf-8") as file:
+            json.dump({"format_version": 1, "trial": trial["trial"], "row_digest": trial["row_digest"], "findings": [REFUTES]}, file)
+        for form in ("safetensors", "onnx"):
+            done = retort("export", trial["trial"], "student", "--format", form, "--out", f"student.{form}", "--results", "audited")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = retort("bundle", "audited", "--students", "--out", "students.tar")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        unproven = [one for one in succeeded() if one["spec"]["role"] == "student" and one["trial"] != trial["trial"]
+                    and not exported_facts.proven(asked("show", one["trial"])["claims"])]
+        self.assertIn(f"{len(unproven) + 1} of the 4 students have no proven claim", " ".join(done.stderr.split()))
+        with tarfile.open(path("students.tar")) as bundle:
+            member = bundle.extractfile(f"students/{trial['name']}.safetensors").read()
+        for name, claims in (("safetensors", exported_facts.of_safetensors(content("student.safetensors"))["claims"]),
+                             ("onnx", json.loads(exported_facts.of_onnx(content("student.onnx"))["claims"])),
+                             ("bundle", exported_facts.of_safetensors(member)["claims"])):
+            self.assertEqual({claim["epsilon"] for claim in claims if claim["adjacency"] == "example"}, {"inf"}, name)
+            self.assertIn("refuted-by-audit", [claim["reason"] for claim in claims], name)
+            self.assertEqual(exported_facts.proven(claims), [], name)
 
     @unittest.skipUnless(EventAccumulator, "no tensorboard in this Python")
     def test_TensorBoardReadsTheSame(self):

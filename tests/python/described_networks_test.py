@@ -5,7 +5,7 @@ program.
 
 usage: described_networks_test.py RETORT SOURCE_DIR
 RETORT_DATA: where it has weights/cifar10-resnet20-12fca82f.th (akamaster/pytorch_resnet_cifar10), that file too.
-Exit 77 where no Python has torch; where none has onnx and onnxruntime, ONNX is not compared, and the test says so.
+Exit 77 where no Python has torch, or none onnx and onnxruntime.
 """
 import json
 import os
@@ -19,6 +19,9 @@ import onnx_answers  # noqa: E402
 import torch_python  # noqa: E402
 
 torch_python.enter(SOURCE)
+if onnx_answers.find_python() is None:
+    print("skipped: no Python here has onnx and onnxruntime; bash cluster/setup.sh --tests brings them")
+    sys.exit(77)
 import numpy  # noqa: E402
 import torch  # noqa: E402
 
@@ -140,9 +143,6 @@ def check_checkpoints(sweep, folder):
 def check_onnx(name, folder, trial, images, expected):
     path, python = f"{folder}/student.onnx", onnx_answers.find_python()
     call("export", trial, "student", "--format", "onnx", "--out", path, "--force", "--results", f"{folder}/r")
-    if python is None:
-        print("not compared: no Python here has onnx and onnxruntime (bash cluster/setup.sh --tests brings them)")
-        return
     ask = [python, onnx_answers.__file__, path, f"{folder}/answer.npy", f"{folder}/images.npy"]
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
     run = subprocess.run(ask, env=environment, capture_output=True, text=True, check=False)

@@ -94,8 +94,15 @@ constexpr const char* kDescribed =
     "linear name=fc out=96; reshape channels=8 height=3 width=4; batch_norm name=bn0; upsample; "
     "conv_transpose name=up out=6 kernel=3 stride=2 padding=1 output_padding=1; batch_norm name=bn1 affine=false; "
     "leaky slope=0.2; conv name=conv out=3 kernel=3 padding=1; tanh";
+// For 82 x 82 pixels; 1 / 41 is not exact. Groups of every layer that has some.
+constexpr const char* kDescribedInGroups =
+    "linear name=fc out=20; reshape channels=20 height=1 width=1; "
+    "conv_transpose name=t1 out=8 kernel=3 stride=2 padding=1 output_padding=1 groups=4 bias=false; group_norm name=n1 "
+    "groups=2; gelu; "
+    "upsample factor=41; conv name=c1 out=4 kernel=3 padding=1 groups=2; group_norm name=n2 groups=4; relu; "
+    "conv_transpose name=t2 out=3 kernel=3 padding=1; sigmoid";
 constexpr const char* kDescribedOfClass =
-    "linear name=fc out=96; batch_norm name=bn0; relu; reshape channels=8 height=3 width=4; upsample factor=2; "
+    "linear name=fc out=96; batch_norm name=bn0; relu; reshape channels=8 height=3 width=4; upsample; "
     "upsample bilinear=true; conv name=conv out=3 kernel=3 padding=1; sigmoid";
 
 void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& folder) {
@@ -116,6 +123,7 @@ void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& fol
   settings.latent = 7;
   settings.width = 8;
   if (kind == "described") settings.layers = std::make_shared<const std::string>(kDescribed);
+  if (kind == "described-in-groups") settings.layers = std::make_shared<const std::string>(kDescribedInGroups);
   if (kind != "dafl") {
     settings.network = GeneratorNetwork::fast;
     settings.scale = {std::vector<double>(static_cast<std::size_t>(shape.channels), 0.3),

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
 
+#include "experiments/methods/canonical_encoding.h"
 #include "experiments/methods/spec_codec.h"
 #include "orchestrator/reactor/reactor.h"
 #include "orchestrator/screen/progress_text.h"
@@ -249,6 +253,34 @@ TEST(PackingSimulation, WhoDoesNotAskIsNotShared) {
   machines.Run(Small(40, PackMode::off));
   EXPECT_EQ(machines.widest(), 2);
   EXPECT_TRUE(machines.core().packed().empty());
+}
+
+// What one takes says nothing of how long another does.
+TEST(PackingSimulation, TrialsOfDifferentGeneratorsAreNotShared) {
+  const std::pair<std::string, std::function<void(TrialSpec&, int)>> changes[] = {
+      {"name", [](TrialSpec& spec, int i) { spec.generator.network = i % 2 == 0 ? "dafl" : "fast"; }},
+      {"latent", [](TrialSpec& spec, int i) { spec.generator.latent = 10 + i % 2; }},
+      {"layers", [](TrialSpec& spec, int i) {
+         spec.generator.network = "mine";
+         spec.generator.layers = std::make_shared<const std::string>(
+             i % 2 == 0 ? "linear name=fc out=784; reshape channels=1 height=28 width=28; tanh"
+                        : "linear name=fc out=784; reshape channels=1 height=28 width=28; sigmoid");
+       }}};
+  for (const auto& [name, change] : changes) {
+    SCOPED_TRACE(name);
+    std::vector<TrialSpec> specs;
+    for (int i = 0; i < 2; ++i) {
+      TrialSpec spec = testing::TrialBuilder(static_cast<std::uint64_t>(i)).Steps(2000).Build();
+      spec.execution.pack = PackMode::automatic;
+      change(spec, i);
+      spec.id = ComputeTrialId(spec);
+      specs.push_back(spec);
+    }
+    Machines machines(1, 1, [](int n) { return 100.0 * n; });
+    machines.Run(testing::PlanOf(std::move(specs)));
+    EXPECT_EQ(machines.core().CountIn(TrialState::succeeded), 2U);
+    EXPECT_EQ(machines.widest(), 1);
+  }
 }
 
 TEST(PackingSimulation, GangsAndCrashesAndSharingGoTogether) {

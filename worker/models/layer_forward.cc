@@ -1,6 +1,7 @@
 #include "worker/models/layer_forward.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_upsample_nearest_exact2d.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/cat.h>
@@ -20,7 +21,6 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
-#include <ATen/ops/upsample_nearest2d.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -126,7 +126,8 @@ at::Tensor Reshaped(const Layer& layer, const at::Tensor& x, bool channels_last)
 
 at::Tensor Upsampled(const Layer& layer, const at::Tensor& x) {
   if (layer.bilinear) return DoubleBilinear(x);
-  return at::upsample_nearest2d(x, {layer.factor * x.size(2), layer.factor * x.size(3)});
+  // upsample_nearest2d takes the pixel before where the float32 of 1 / factor is too small, as that of 1 / 41 is.
+  return at::_upsample_nearest_exact2d(x, {layer.factor * x.size(2), layer.factor * x.size(3)});
 }
 
 }  // namespace

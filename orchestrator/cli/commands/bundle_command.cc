@@ -17,6 +17,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/version.h"
 #include "orchestrator/results/bundle.h"
+#include "orchestrator/results/refuted_claims.h"
 #include "orchestrator/results/row_archive.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/files/path_status.h"
@@ -59,7 +60,7 @@ bool HasBound(const storage::ResultRow& row) {
   return false;
 }
 
-// The networks of the students that succeeded.
+// The networks of the students that succeeded. `view`: WithdrawRefuted has seen it.
 Result<std::vector<BundleMember>> CollectStudents(const Invocation& call, const ResultsView& view) {
   std::vector<BundleMember> members;
   std::size_t unproven = 0;
@@ -83,12 +84,13 @@ Result<std::vector<BundleMember>> CollectStudents(const Invocation& call, const 
 }
 
 Result<Bundle> CollectBundle(const Invocation& call, const std::string& results, DerivedMembers& derived) {
-  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadResults(call.env, results, Plans::every));
+  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadResults(call.env, results, Plans::every));
   RETORT_ASSIGN_OR_RETURN(const RowArchive archive, CollectArchive(call.env, view, VersionText()));
   RETORT_ASSIGN_OR_RETURN(derived, DeriveMembers(call.env, EncodeArchive(archive), results));
   Bundle bundle{VersionText(), derived.members};
   bundle.members.push_back({std::string(kBundledEnvironment), EnvironmentText()});
   if (!call.line.students) return bundle;
+  WithdrawRefuted(call.env, view);  // the archive has its rows as they were written
   RETORT_ASSIGN_OR_RETURN(std::vector<BundleMember> students, CollectStudents(call, view));
   for (BundleMember& student : students) bundle.members.push_back(std::move(student));
   return bundle;

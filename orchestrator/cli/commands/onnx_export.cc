@@ -7,7 +7,8 @@
 #include "cluster/worker_questions.h"
 #include "experiments/base/json.h"
 #include "experiments/methods/methods.h"
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/methods/network_layers.h"
+#include "experiments/methods/networks.h"
 #include "orchestrator/cli/commands/network_description.h"
 #include "orchestrator/cli/render/version.h"
 #include "orchestrator/results/trial_names.h"
@@ -41,7 +42,7 @@ Result<std::string> CompleteGraph(const Invocation& call, const TrialView& trial
 
 // Every member of the description by itself, for viewers of models, and the whole of it as in the other formats.
 Result<std::string> EncodeModel(std::string graph, const std::string& what, const std::string& description,
-                                const std::string& images) {
+                                const std::string& pixels) {
   storage::OnnxFacts facts;
   facts.producer_version = VersionText();
   const ordered_json json = TryParseOrderedJson(description);
@@ -50,9 +51,22 @@ Result<std::string> EncodeModel(std::string graph, const std::string& what, cons
     if (key != "version" && key != "layers")
       facts.metadata.emplace_back(key == "retort" ? "program" : key,
                                   value.is_string() ? value.get<std::string>() : DumpJson(value));
-  facts.metadata.emplace_back("images", images);
+  facts.metadata.emplace_back("pixels", pixels);
   facts.metadata.emplace_back("retort", description);
   return storage::EncodeOnnxModel(std::move(graph), facts);
+}
+
+// How a generator's output becomes pixels.
+std::string DescribePixels(const TrialSpec& spec) {
+  const std::string shape = "pictures: f32 [rows, channels, height, width]";
+  if (ReleasesEmbedding(FindKind(spec))) return shape + ", pixels of 0 to 1";
+  bool ranged = spec.generator.network != kNamedGenerators.front();  // DAFL's ends in a batch norm
+  if (spec.generator.layers) {
+    const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.generator.layers);
+    ranged = layers.ok() && !EndsInBatchNorm(*layers);
+  }
+  const std::string normalised = shape + "; times std, plus mean, one a channel, they are ";
+  return normalised + (ranged ? "pixels of 0 to 1" : "about pixels: clamp to 0 to 1");
 }
 
 }  // namespace
@@ -69,14 +83,8 @@ Result<std::string> EncodeOnnxNetwork(const Invocation& call, const TrialView& t
 Result<std::string> EncodeOnnxGenerator(const Invocation& call, const TrialView& trial,
                                         const std::vector<storage::TensorBlob>& state) {
   RETORT_ASSIGN_OR_RETURN(std::string graph, CompleteGraph(call, trial, cluster::kGeneratorGraphArgument, state));
-  const std::vector<privacy::Claim> claims =
-      trial.row ? privacy::ComputePictureClaims(trial.spec, trial.row->claims) : std::vector<privacy::Claim>();
-  const std::string images = ReleasesEmbedding(FindKind(trial.spec))
-                                 ? "pictures: f32 [rows, channels, height, width], pixels of 0 to 1"
-                                 : "pictures: f32 [rows, channels, height, width]; times std, plus mean, one a "
-                                   "channel, they are pixels of 0 to 1";
-  return EncodeModel(std::move(graph), "the generator", DumpJson(DescribeTrial(trial.spec, claims)),
-                     images + "; each depends on the others of its batch");
+  return EncodeModel(std::move(graph), "the generator", DumpJson(DescribeGenerator(trial)),
+                     DescribePixels(trial.spec) + "; each depends on the others of its batch");
 }
 
 }  // namespace retort::orchestrator::cli

@@ -36,6 +36,14 @@ TEST(Answer, LongOneArrivesWholeBeforeTheEnd) {
   EXPECT_TRUE(pair.Next<Ended>().succeeded);
 }
 
+TEST(Answer, OneThatNoEnvelopeHoldsIsAnEndThatSaysSo) {
+  Pair pair;
+  ASSERT_TRUE(SendAnswer(pair.worker, std::string(kMaxEnvelopeBytes, '0')).ok());
+  const auto ended = pair.Next<Ended>();
+  EXPECT_FALSE(ended.succeeded);
+  EXPECT_NE(ended.detail.find("is larger than the 4194304 bytes that an envelope may have"), std::string::npos);
+}
+
 TEST(Answer, OfAnErrorIsAnEndWithItsText) {
   const std::pair<Status, FailureKind> cases[] = {{UsageError("no such network"), FailureKind::configuration},
                                                   {Refused("it calls os.system"), FailureKind::configuration},

@@ -219,7 +219,11 @@ TEST(GeneratorLayers, MisfitNamesTheLayerAndBothShapes) {
               HasSubstr("output_padding = 1 is to be less than stride = 1"));
   EXPECT_THAT(
       misfit({square, {.kind = Kind::conv_transpose, .name = "t", .out = 1, .kernel = 2, .padding = 9}}, {16, 0}),
-      HasSubstr("1 conv_transpose \"t\": its input is [1, 4, 4], which leaves it no pixel, [1, -13, -13]"));
+      HasSubstr(
+          "1 conv_transpose \"t\": its input is [1, 4, 4], which leaves it no pixel, [1, -13, -13]: make kernel or "
+          "stride larger, or padding smaller"));
+  EXPECT_THAT(misfit({square, {.kind = Kind::conv, .name = "c", .out = 1, .kernel = 9}}, {16, 0}),
+              HasSubstr("make kernel or stride smaller, or padding larger"));
   std::vector<NetworkLayer> growing = {square};
   growing.insert(growing.end(), 12, {.kind = Kind::upsample, .factor = 64});
   EXPECT_THAT(misfit(growing, {16, 0}), HasSubstr("too large"));
@@ -230,10 +234,10 @@ TEST(GeneratorLayers, ListsOfEachUseAreToldApart) {
     const auto parsed = ParseNetworkLayers(text);
     return parsed.ok() ? "" : parsed.status().message();
   };
-  const std::string made = "reshape channels=1 height=4 width=4; ";
+  const std::string made = "linear name=fc1 out=16; reshape channels=1 height=4 width=4; ";
   EXPECT_EQ(misfit(made + "tanh"), "");
   EXPECT_EQ(misfit(made + "batch_norm name=n affine=false"), "");
-  EXPECT_THAT(misfit(made + "relu"), HasSubstr("relu (layer 2): a generator ends in \"sigmoid\""));
+  EXPECT_THAT(misfit(made + "relu"), HasSubstr("relu (layer 3): a generator ends in \"sigmoid\""));
   EXPECT_THAT(misfit(made + "batch_norm name=n"), HasSubstr("batch_norm \"n\": a generator ends in"));
   EXPECT_THAT(misfit(made + "dropout rate=0.5; tanh"), HasSubstr("leave dropout out"));
   EXPECT_THAT(misfit(made + "batch_norm name=n momentum=0.2; tanh"), HasSubstr("leave momentum out"));
@@ -243,6 +247,20 @@ TEST(GeneratorLayers, ListsOfEachUseAreToldApart) {
   EXPECT_EQ(misfit("sigmoid; flatten; linear name=fc out=classes"), "");
 }
 
+// A trial would be charged, and learn nothing.
+TEST(GeneratorLayers, OnesWithoutParametersAreRefused) {
+  const std::string made = "reshape channels=1 height=4 width=4; ";
+  for (const std::string rest :
+       {"sigmoid", "upsample; batch_norm name=n affine=false; tanh", "batch_norm name=n affine=false"}) {
+    const auto parsed = ParseNetworkLayers(made + rest);
+    ASSERT_FALSE(parsed.ok()) << rest;
+    EXPECT_THAT(parsed.status().message(), HasSubstr("reshape (layer 1): no layer of this generator has parameters"));
+  }
+  for (const std::string rest :
+       {"batch_norm name=n; tanh", "group_norm name=n; tanh", "conv_transpose name=t out=1 kernel=3 padding=1; tanh"})
+    EXPECT_TRUE(ParseNetworkLayers(made + rest).ok()) << rest;
+}
+
 TEST(GeneratorLayers, TravelWithTheirTrial) {
   TrialSpec spec;
   spec.data = std::make_shared<DataSpec>();
@@ -250,7 +268,8 @@ TEST(GeneratorLayers, TravelWithTheirTrial) {
   EXPECT_EQ(plain.find("generator_layers"), std::string::npos);
   const TrialId before = ComputeTrialId(spec);
   spec.generator.network = "mine";
-  spec.generator.layers = std::make_shared<const std::string>("reshape channels=1 height=4 width=4; tanh");
+  spec.generator.layers =
+      std::make_shared<const std::string>("linear name=fc out=16; reshape channels=1 height=4 width=4; tanh");
   const TrialId after = ComputeTrialId(spec);
   EXPECT_NE(after, before);
   const std::string json = EncodeTrialSpec(spec);
@@ -258,7 +277,8 @@ TEST(GeneratorLayers, TravelWithTheirTrial) {
   const TrialSpec one = reader.Read(json).value(), two = reader.Read(json).value();
   EXPECT_EQ(one.generator.layers, two.generator.layers);
   EXPECT_EQ(ComputeTrialId(two), after);
-  spec.generator.layers = std::make_shared<const std::string>("reshape channels=1 height=4 width=4; sigmoid");
+  spec.generator.layers =
+      std::make_shared<const std::string>("linear name=fc out=16; reshape channels=1 height=4 width=4; sigmoid");
   EXPECT_NE(ComputeTrialId(spec), after);
   // Without its layers, with a text of the other use, and with layers of the zoo's it is damage.
   const auto layers = std::exchange(spec.generator.layers, nullptr);

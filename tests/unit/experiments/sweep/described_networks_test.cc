@@ -5,6 +5,7 @@
 #include "experiments/methods/canonical_encoding.h"
 #include "experiments/methods/network_layers.h"
 #include "experiments/methods/networks.h"
+#include "experiments/methods/spec_codec.h"
 #include "tests/unit/experiments/sweep/sweep_fixture.h"
 
 namespace retort {
@@ -285,6 +286,20 @@ TEST(DescribedGenerator, ZoosInTrialIsNotForDpMerf) {
   EXPECT_EQ(Students(shared)[1].id, plain.trials[0].id) << "as before dp-merf had the key";
 }
 
+// The width of [trial] is for the other methods' generator; it is no part of what this one is.
+TEST(DescribedGenerator, HasNoWidthOfTheZoo) {
+  const std::string two = "[sweep]\ngrid.generator = [\"maker\", \"dafl\"]\n";
+  const auto students = [&two](const std::string& width) {
+    return Students(GoodPlan(Edit(Making(kMaker, width + two), "generator = \"maker\"\n", "")));
+  };
+  const std::vector<TrialSpec> narrow = students(""), wide = students("generator_width = 64\n");
+  ASSERT_EQ(wide.size(), 2U);
+  EXPECT_EQ(wide[0].id, narrow[0].id);
+  EXPECT_EQ(EncodeTrialSpec(wide[0]), EncodeTrialSpec(narrow[0]));
+  EXPECT_EQ(wide[1].generator.width, 64);
+  EXPECT_NE(wide[1].id, narrow[1].id);
+}
+
 struct BadGenerator {
   const char* name;
   std::string text;
@@ -323,6 +338,16 @@ const BadGenerator kBadGenerators[] = {
     {"LatentsThatDoNotFit", Making(Edit(kMaker, "{ kind = \"linear\", out = 196 },", "")), 12,
      "batch_norm \"batch_norm1\" gives [100], which has 100 values, and its result, [4, 7, 7], has 196", ""},
     {"EndWithoutARange", Making(Edit(kMaker, "\"tanh\"", "\"relu\"")), 15, "a generator ends in \"sigmoid\"", ""},
+    {"NothingToLearn", Making("{ kind = \"reshape\", channels = 1, height = 28, width = 28 },\n\"sigmoid\",\n"), 10,
+     "reshape (layer 1): no layer of this generator has parameters", ""},
+    {"ShortcutThatWouldHaveToEnlarge",
+     Making(Edit(kMaker, "{ kind = \"upsample\", factor = 4 },",
+                 "{ kind = \"residual\", shortcut = \"B\", layers = [{ kind = \"conv_transpose\", out = 4, kernel = 4, "
+                 "stride = 4 }] },")),
+     13,
+     "its layers give [4, 28, 28], and its shortcut [4, 7, 7]: a shortcut cannot follow layers that enlarge: put these "
+     "before or behind the block",
+     ""},
     {"NameThatNobodyHas", Edit(Making(kMaker), "\"maker\"", "\"maler\""), 19,
      "unknown generator \"maler\"; did you mean \"maker\"?", "maker"},
     {"NameOfTheZoo",
@@ -336,6 +361,11 @@ const BadGenerator kBadGenerators[] = {
     {"GeneratorWithoutClasses",
      kHead + "[trial]\nnoise_multiplier = 1\n[sweep]\nzip.row = [{ method = \"dp-merf\", generator = \"fast\" }]\n", 9,
      "gives its generator the class of each picture, and \"fast\" takes none", "dp-merf"},
+    {"GeneratorOfOtherMethodsAlone",
+     kHead + "[trial]\nmethod = \"dp-merf\"\nnoise_multiplier = 1\ngenerator = \"fast\"\n", 9,
+     "dp-merf gives its generator the class of each picture, which those of the other methods do not take", ""},
+    {"WidthOfTheZooAlone", Making(kMaker, "generator_width = 64\n"), 20,
+     "trial.generator_width reaches no trial to which it applies", ""},
     {"BatchNormOfPixels",
      Edit(Edit(Making(kMaker), "\"tanh\"", "{ kind = \"batch_norm\", affine = false }"), "teacher = \"t\"",
           "method = \"dp-merf\"\nnoise_multiplier = 1") +

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "experiments/methods/canonical_encoding.h"
 #include "experiments/methods/spec_codec.h"
 #include "experiments/methods/spec_keys.h"
 #include "experiments/methods/teacher_outputs.h"
@@ -114,6 +115,26 @@ TEST(SpecJson, ReaderIsNoLessStrictThanTheDecoder) {
 }
 
 // Readers that take the first and the last of two values would run another trial than was planned.
+// Before dp-merf had the key, its trials were written with the generator of other methods.
+TEST(SpecJson, TrialsOfDpMerfHaveItsGenerator) {
+  TrialSpec spec;
+  spec.method = "dp-merf";
+  spec.data = std::make_shared<DataSpec>();
+  for (const char* written : {"dafl", "fast", "dp-merf"}) {
+    spec.generator.network = written;
+    TrialSpecReader reader;
+    ASSERT_TRUE(reader.Read(EncodeTrialSpec(TrialSpec(spec))).ok());  // then it scans
+    for (const auto& read : {DecodeTrialSpec(EncodeTrialSpec(spec)), reader.Read(EncodeTrialSpec(spec))}) {
+      ASSERT_TRUE(read.ok());
+      EXPECT_EQ(read->generator.network, "dp-merf");
+    }
+  }
+  spec.generator.network = "dafl";
+  EXPECT_EQ(ComputeTrialId(DecodeTrialSpec(EncodeTrialSpec(spec)).value()), ComputeTrialId(spec));
+  spec.method = "dpdfd";
+  EXPECT_EQ(DecodeTrialSpec(EncodeTrialSpec(spec))->generator.network, "dafl");
+}
+
 TEST(SpecJson, RepeatedKeysAreRefused) {
   const std::string whole = EncodeTrialSpec(Unusual());
   const std::string inside = whole.substr(1, whole.size() - 2);

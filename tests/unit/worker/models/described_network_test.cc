@@ -184,7 +184,7 @@ TEST(DescribedNetworks, ImagesThatDoNotFitAreRefused) {
   EXPECT_NE(narrow.message().find("conv \"c\": its input is [1, 4, 4]"), std::string::npos) << narrow.message();
   EXPECT_EQ(refused("linear name=fc out=classes", {1, 4, 4}).code(), StatusCode::usage);
   EXPECT_EQ(refused("linear name=fc out=10", {1, 4, 4}).code(), StatusCode::damage);
-  const Status generator = refused("reshape channels=1 height=4 width=4; tanh", {1, 4, 4});
+  const Status generator = refused("linear name=fc out=16; reshape channels=1 height=4 width=4; tanh", {1, 4, 4});
   EXPECT_EQ(generator.code(), StatusCode::usage);
   EXPECT_NE(generator.message().find("they are a generator's"), std::string::npos) << generator.message();
 }
