@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "experiments/base/number_text.h"
+#include "experiments/methods/methods.h"
 #include "experiments/sweep/search_rungs.h"
 
 namespace retort {
@@ -34,17 +36,79 @@ std::optional<std::size_t> FindSuggestion(const TrialSpec& spec) {
   return std::nullopt;
 }
 
-std::vector<SearchPoint> ListSuggested(const SearchSpec& spec, const SearchHistory& history) {
-  std::vector<SearchPoint> points;
+bool Tells(const SpecKey& key, const TrialSpec& trial) {
+  const MethodTraits* method = FindMethod(trial.method);
+  if (key.name == "reading" && method != nullptr && method->readings == 0) return false;
+  return key.AppliesTo(FindKind(trial), trial.source);
+}
+
+namespace {
+
+// Of each dimension the value that a trial of the suggestion tells; nothing where none does.
+using ToldPoint = std::vector<std::optional<KeyValue>>;
+
+ToldPoint ReadPoint(const SearchSpec& spec, const SearchHistory& history, std::size_t number) {
+  ToldPoint told(spec.space.size());
+  const auto [first, last] = history.planned.equal_range(number);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const SpecKey& key = *spec.space[i].key;
+    const auto teller = std::find_if(first, last, [&key](const auto& entry) { return Tells(key, entry.second); });
+    if (teller != last) told[i] = key.get(teller->second);
+  }
+  return told;
+}
+
+// What is not told is as in the first setting of the first rung that fits: settings which differ in no more have the
+// same trials. Without one that fits it is left out.
+SearchPoint CompletePoint(const ToldPoint& told, const std::vector<SearchPoint>& first_rung) {
+  const auto fits = [&told](const SearchPoint& setting) {
+    for (std::size_t i = 0; i + 1 < told.size(); ++i)
+      if (told[i] && *told[i] != setting[i]) return false;
+    return true;
+  };
+  const bool whole = std::all_of(told.begin(), told.end(), [](const auto& value) { return value.has_value(); });
+  SearchPoint point;
+  if (!whole)
+    if (const auto found = std::find_if(first_rung.begin(), first_rung.end(), fits); found != first_rung.end())
+      point = *found;
+  if (!whole && point.empty()) return point;
+  point.resize(told.size());
+  for (std::size_t i = 0; i < told.size(); ++i)
+    if (told[i]) point[i] = *told[i];
+  return point;
+}
+
+Result<std::vector<NumberedPoint>> ListDecided(const SearchSpec& spec, const SearchHistory& history) {
+  std::vector<NumberedPoint> points;
+  if (history.planned.empty()) return points;
+  const std::vector<SearchPoint> first_rung = DrawFirstRung(spec);
   std::int64_t started = 0;  // on the first rung
-  if (history.identity != spec.identity) return points;
-  for (const auto& [suggestion, trial] : history.planned) {
-    if (suggestion != points.size() || static_cast<std::int64_t>(suggestion) >= CountSuggestions(spec)) break;
+  for (auto at = history.planned.begin(); at != history.planned.end(); at = history.planned.upper_bound(at->first)) {
+    SearchPoint point = CompletePoint(ReadPoint(spec, history, at->first), first_rung);
+    if (!ContainsPoint(spec, point))
+      return UsageError("suggestion " + std::to_string(at->first) + " of the results folder (" + at->second.name +
+                        ") is none of this search, though sweep.search is the same: nothing can be decided after it; "
+                        "write another sweep.search.seed, or give the sweep a folder of its own with --results");
+    if (point.back() == spec.rungs().front() && ++started > spec.trials) break;
+    points.push_back({at->first, std::move(point)});
+  }
+  return points;
+}
+
+}  // namespace
+
+Result<std::vector<NumberedPoint>> ListSuggested(const SearchSpec& spec, const SearchHistory& history) {
+  std::vector<NumberedPoint> points;
+  if (!spec.valid || history.identity != spec.identity) return points;
+  if (spec.IsAsynchronous()) return ListDecided(spec, history);
+  for (auto at = history.planned.begin(); at != history.planned.end(); at = history.planned.upper_bound(at->first)) {
+    if (at->first != points.size() || static_cast<std::int64_t>(at->first) >= CountSuggestions(spec)) break;
+    const ToldPoint told = ReadPoint(spec, history, at->first);
     SearchPoint point;
-    for (const SearchDimension& dimension : spec.space) point.push_back(dimension.key->get(trial));
-    if (!ContainsPoint(spec, point)) return {};
-    if (spec.IsAsynchronous() && point.back() == spec.rungs().front() && ++started > spec.trials) break;
-    points.push_back(std::move(point));
+    for (std::size_t i = 0; i < told.size(); ++i)
+      point.push_back(told[i] ? *told[i] : spec.space[i].key->get(at->second));
+    if (!ContainsPoint(spec, point)) return std::vector<NumberedPoint>();
+    points.push_back({at->first, std::move(point)});
   }
   return points;
 }

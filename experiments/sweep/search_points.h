@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/base/ids.h"
+#include "experiments/base/status.h"
 #include "experiments/methods/trial_spec.h"
 #include "experiments/sweep/tpe.h"
 
@@ -22,8 +23,8 @@ struct SearchOutcome {
 
 // What was suggested and measured before, as a results folder has it.
 struct SearchHistory {
-  std::string identity;                      // IdentifySearchIn the sweep that was run
-  std::map<std::size_t, TrialSpec> planned;  // by suggestion: one of its trials
+  std::string identity;                           // IdentifySearchIn the sweep that was run
+  std::multimap<std::size_t, TrialSpec> planned;  // trials by suggestion
   std::map<TrialId, SearchOutcome> outcomes;
   // Of asha, during a run: suggestions that may be added now. Nothing where no run asks: then none is added to those
   // that are planned, and where none is, the whole first rung is.
@@ -33,9 +34,20 @@ struct SearchHistory {
 // The suggestion that a trial belongs to; nothing for a trial of no search.
 [[nodiscard]] std::optional<std::size_t> FindSuggestion(const TrialSpec& spec);
 
-// The points that were suggested, as far as they are numbered without a gap and of this search: a search that was
-// stopped goes on from them, whatever would be suggested anew. Empty where the search is another one.
-[[nodiscard]] std::vector<SearchPoint> ListSuggested(const SearchSpec& spec, const SearchHistory& history);
+struct NumberedPoint {
+  std::size_t number = 0;  // of the suggestion
+  SearchPoint point;
+};
+
+// Whether the value of a searched key can be read back from a trial: whether it does anything there.
+[[nodiscard]] bool Tells(const SpecKey& key, const TrialSpec& trial);
+
+// The points that were suggested, in order, as far as they are of this search: one that was stopped goes on from them,
+// whatever would be suggested anew. Each key is read from a trial that tells it. Of asha what none tells is as on the
+// first rung, a number may be missing, since all trials of one may have been excluded later, and the list ends where
+// the first rung has more than `spec.trials`; of the others, it ends where a number is missing. Empty where the search
+// is another one. Error: usage, for a suggestion of asha that is no point of the space.
+[[nodiscard]] Result<std::vector<NumberedPoint>> ListSuggested(const SearchSpec& spec, const SearchHistory& history);
 
 // Of the trials of one suggestion: the mean score, without one where none has one; not ended while one of them has not.
 [[nodiscard]] SearchOutcome AverageOutcomes(const std::vector<SearchOutcome>& trials);

@@ -168,14 +168,14 @@ void ReadMethod(const TomlNode& search, const std::string& path, ReadContext& co
     if (word == nullptr) spec.valid = false;
     if (word != nullptr) spec.method = static_cast<SearchMethod>(word - kSearchMethods.data());
   }
-  const auto read = [&](const char* name, bool counts, const char* with, std::int64_t& value) {
+  const auto read = [&](const char* name, bool has_effect, const char* methods, std::int64_t& value) {
     const TomlEntry* entry = search.Find(name);
     if (entry == nullptr) return;
     value = entry->value.integer;
-    if (counts || context.partial || !spec.valid) return;
-    context.diagnostics.AddWarning(
-        entry->where, path + "." + name,
-        path + "." + name + " counts with method = " + with + " alone, and the method is " + MethodName(spec.method));
+    if (has_effect || context.partial || !spec.valid) return;
+    context.diagnostics.AddWarning(entry->where, path + "." + name,
+                                   path + "." + name + " counts with method = " + methods +
+                                       " alone, and the method is " + MethodName(spec.method));
   };
   const bool by_density = spec.method == SearchMethod::tpe;
   read("batch", by_density, "\"tpe\"", spec.batch);

@@ -287,9 +287,8 @@ constexpr SectionKey kSections[] = {
      "\"tpe\"",
      "\"random\", \"latin-hypercube\" (both known before anything runs); \"tpe\": the tree-structured Parzen "
      "estimator, which reads the scores of finished trials; \"successive-halving\": the best of a rung run again on "
-     "the "
-     "next one, when all of it have ended; or \"asha\": the same without waiting, a suggestion that is among the best "
-     "of those that have ended on its rung goes on as soon as a slot is free"},
+     "the next one, when all of it have ended; or \"asha\": the same without waiting, a suggestion that is among the "
+     "best of those that have ended on its rung goes on as soon as a slot is free"},
     {"sweep.search",
      "score",
      text,

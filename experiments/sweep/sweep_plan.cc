@@ -208,10 +208,18 @@ class Planner {
   void AddSuggested();
   // Of asha: what free slots try, after `points`.
   void AddToFreeSlots(std::vector<SearchPoint> points, const SearchHistory& history);
-  void AddSuggestion(const SearchPoint& point);
-  // The same of asha, and whether any trial of it is not excluded. One without has no number: the journal, from which a
-  // run goes on, does not know it.
+  void AddSuggestion(const NumberedPoint& suggestion);
+  // The same of asha, with the next number, and whether any trial of it is not excluded. One without has no number: the
+  // journal, from which a run goes on, does not know it.
   [[nodiscard]] bool AddNumbered(const SearchPoint& point);
+  // A run of asha reads back from a trial what was decided; reports a value that the trial has not.
+  [[nodiscard]] bool TellsWhatWasDecided(const TrialSpec& spec);
+  // Nothing where it is asha's and has no trials: what is excluded now has not ended.
+  [[nodiscard]] SearchOutcome CombineTrials(const std::vector<TrialId>& trials, const SearchHistory& history) const;
+  // Whether there is a plan of a part of the trials, which says nothing of the others.
+  [[nodiscard]] bool ShowsAPart() const {
+    return history_ != nullptr && document_.search && document_.search->IsAsynchronous();
+  }
   [[nodiscard]] bool WereSuggested() const;
   void ForgetTrials();
   [[nodiscard]] bool MayBeSearched(const TrialSpec& spec);
@@ -236,6 +244,8 @@ class Planner {
   DiagnosticCollector& diagnostics_;
   TrialResolver resolver_;
   std::vector<std::vector<TrialId>> suggested_;  // trials of each suggestion
+  NumberedPoint suggestion_;                     // whose trials are added now
+  std::size_t next_number_ = 0;                  // of a suggestion
   std::vector<const SpecKey*> axis_keys_;
   bool tells_side_information_ = false;
   std::optional<double> candidate_epsilon_;  // of trials that say none, in a selection that does
@@ -447,7 +457,7 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   if (!Finish(spec, true, FindStrongest(layers, "epsilon"),
               candidate_epsilon_ ? document_.select->epsilon_where : document_.trial_where))
     return;
-  if (!CheckSolved(student, layers, document_, diagnostics_)) return;
+  if (!CheckSolved(student, layers, document_, diagnostics_) || !TellsWhatWasDecided(spec)) return;
   spec.axes.reserve(axis_keys_.size());
   for (const SpecKey* key : axis_keys_) {
     if (!key->AppliesTo(student.kind, spec.source)) continue;
@@ -460,7 +470,7 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
     if (document_.select) shown.score_noise = document_.select->score_noise;
     spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(shown, FindTeacherSpec(student)));
   }
-  if (document_.search) spec.axes.emplace_back(std::string(kSuggestionKey), std::to_string(suggested_.size() - 1));
+  if (document_.search) spec.axes.emplace_back(std::string(kSuggestionKey), std::to_string(suggestion_.number));
   if (students_.insert(spec.id).second) {
     if (document_.search) suggested_.back().push_back(spec.id);
     trials_.push_back(std::move(spec));
@@ -577,14 +587,39 @@ bool Planner::MayBeSearched(const TrialSpec& spec) {
   return false;
 }
 
-void Planner::AddSuggestion(const SearchPoint& point) {
+void Planner::AddSuggestion(const NumberedPoint& suggestion) {
   Assignments values;
-  for (std::size_t i = 0; i < point.size(); ++i) {
+  for (std::size_t i = 0; i < suggestion.point.size(); ++i) {
     const SearchDimension& dimension = document_.search->space[i];
-    values.push_back({dimension.key, point[i], dimension.where, dimension.path, true, dimension.number});
+    values.push_back({dimension.key, suggestion.point[i], dimension.where, dimension.path, true, dimension.number});
   }
+  suggestion_ = suggestion;
+  next_number_ = suggestion.number + 1;
   suggested_.emplace_back();
   AddStudents(&values);
+}
+
+bool Planner::TellsWhatWasDecided(const TrialSpec& spec) {
+  const SearchSpec* search = document_.search ? &*document_.search : nullptr;
+  if (search == nullptr || !search->IsAsynchronous()) return true;
+  for (std::size_t i = 0; i < search->space.size(); ++i) {
+    const SearchDimension& dimension = search->space[i];
+    const SpecKey& key = *dimension.key;
+    if (!Tells(key, spec) || key.get(spec) == suggestion_.point[i]) continue;
+    diagnostics_.AddError(
+        dimension.where, dimension.path,
+        dimension.path + ": a trial has " + std::string(key.TrialName()) + " = " + ValueText(key, key.get(spec)) +
+            " where asha decided " + ValueText(key, suggestion_.point[i]) +
+            ", and a run that goes on reads what was decided back from the trials: leave the key to asha (sweep.when, "
+            "calibrate = \"steps\" and batch = 0 set one), or search by another method");
+    return false;
+  }
+  return true;
+}
+
+SearchOutcome Planner::CombineTrials(const std::vector<TrialId>& trials, const SearchHistory& history) const {
+  if (trials.empty() && document_.search->IsAsynchronous()) return {};
+  return CombineOutcomes(*document_.search, trials, history);
 }
 
 // Whether the trials of every suggestion are those that the results folder has for it.
@@ -600,6 +635,7 @@ void Planner::ForgetTrials() {
   students_.clear();
   teachers_.clear();
   suggested_.clear();
+  next_number_ = 0;
   attempted_ = excluded_ = 0;
 }
 
@@ -609,8 +645,14 @@ void Planner::AddSuggested() {
   const SearchSpec& search = *document_.search;
   const SearchHistory nothing;
   const SearchHistory& history = history_ == nullptr ? nothing : *history_;
-  std::vector<SearchPoint> points = ListSuggested(search, history);
-  for (const SearchPoint& point : points) AddSuggestion(point);
+  const Result<std::vector<NumberedPoint>> known = ListSuggested(search, history);
+  if (!known.ok())
+    return diagnostics_.AddError(search.where, "sweep.search", "sweep.search: " + known.status().message());
+  std::vector<SearchPoint> points;
+  for (const NumberedPoint& suggestion : *known) {
+    AddSuggestion(suggestion);
+    points.push_back(suggestion.point);
+  }
   if (history_ == nullptr || !WereSuggested()) {
     ForgetTrials();
     points.clear();
@@ -618,18 +660,20 @@ void Planner::AddSuggested() {
   if (search.IsAsynchronous()) return AddToFreeSlots(std::move(points), history);
   for (;;) {
     std::vector<SearchOutcome> outcomes;
-    for (const std::vector<TrialId>& trials : suggested_) outcomes.push_back(CombineOutcomes(search, trials, history));
+    for (const std::vector<TrialId>& trials : suggested_) outcomes.push_back(CombineTrials(trials, history));
     const std::vector<SearchPoint> next = SuggestPoints(search, points, outcomes);
     if (next.empty()) return;
-    for (const SearchPoint& point : next) AddSuggestion(point);
+    for (const SearchPoint& point : next) AddSuggestion({next_number_, point});
     points.insert(points.end(), next.begin(), next.end());
   }
 }
 
 bool Planner::AddNumbered(const SearchPoint& point) {
-  AddSuggestion(point);
+  const std::size_t number = next_number_;
+  AddSuggestion({number, point});
   if (!suggested_.back().empty()) return true;
   suggested_.pop_back();
+  next_number_ = number;
   return false;
 }
 
@@ -642,14 +686,14 @@ void Planner::AddToFreeSlots(std::vector<SearchPoint> points, const SearchHistor
     return;
   }
   std::vector<SearchOutcome> outcomes;
-  for (const std::vector<TrialId>& trials : suggested_) outcomes.push_back(CombineOutcomes(search, trials, history));
+  for (const std::vector<TrialId>& trials : suggested_) outcomes.push_back(CombineTrials(trials, history));
   std::size_t room = std::max<std::size_t>(history.room.value_or(0), points.empty() ? 1 : 0);
   while (room > 0) {
     const std::optional<SearchPoint> next = SuggestNext(search, first_rung, points, outcomes);
     if (!next) return;
     const bool numbered = AddNumbered(*next);
     points.push_back(*next);
-    outcomes.push_back(numbered ? CombineOutcomes(search, suggested_.back(), history) : SearchOutcome());
+    outcomes.push_back(numbered ? CombineTrials(suggested_.back(), history) : SearchOutcome());
     room -= numbered ? 1 : 0;
   }
 }
@@ -674,10 +718,10 @@ void Planner::Run(SweepPlan& plan, bool part) {
     AddCandidates();
   else
     AddStudents(nullptr);
-  if (read_well && excluded_ == attempted_) {
+  if (read_well && excluded_ == attempted_ && !ShowsAPart()) {
     diagnostics_.AddError(document_.sweep_where, "sweep.exclude", "every trial is excluded: nothing is left to run");
   }
-  if (read_well) resolver_.ReportUnused();
+  if (read_well && !ShowsAPart()) resolver_.ReportUnused();
   if (!diagnostics_.clean()) return;
   if (!part) WarnAboutUnusedTeachers();
   if (!part) WarnAboutUnusedNetworks();

@@ -250,6 +250,7 @@ Status Core::Move(std::size_t index, TrialEvent event) {
   const std::optional<TrialState> next = Next(trial.state, event);
   if (!next) return Illegal(trial, "where event " + std::to_string(static_cast<int>(event)) + " is illegal");
   if (*next == trial.state) return {};
+  if (IsFinal(trial.state) || IsFinal(*next)) exhausted = false;
   RemoveFromIndices(trial, index);
   trial.state = *next;
   AddToIndices(trial, index);

@@ -174,7 +174,7 @@ class Core {
   bool may_lease = true;                 // false: not all agents have had their time to register
   bool more_may_come = false;            // a search may suggest further trials (search_rounds.h)
   bool fills_slots = false;              // that search does so when a slot is free, and not when all have ended
-  std::optional<std::size_t> exhausted;  // planned trials that had ended when that search had none for a free slot
+  bool exhausted = false;                // and has none for one before another trial ends or is reopened
   bool quota_spent = false;              // the stop is the quota's: running again would not help
   std::optional<double> last_tick;       // monotonic
   double silence_due = 0;                // monotonic: no agent or attempt can have been silent for too long before this

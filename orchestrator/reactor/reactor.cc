@@ -464,6 +464,14 @@ bool SamePlan(const Core& core, const SweepPlan& plan) {
   return true;
 }
 
+// Whether a known trial has another number of a suggestion, as one has that a search took up again.
+bool HasOtherNumbers(const Core& core, const SweepPlan& plan) {
+  return std::any_of(plan.trials.begin(), plan.trials.end(), [&core](const TrialSpec& spec) {
+    const Trial* known = core.Find(spec.id);
+    return known != nullptr && FindSuggestion(known->spec) != FindSuggestion(spec);
+  });
+}
+
 // A known trial is planned again where fields changed that are no part of its identity.
 void PlanTrial(Core& core, const TrialSpec& spec, Now now, Outbox& outbox) {
   TrialPlanned planned = MakeTrialPlanned(spec);
@@ -479,7 +487,7 @@ Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
   core.quota = plan.quota;
   core.fills_slots = plan.search && plan.search->IsAsynchronous();
   const bool same = core.opened() && SamePlan(core, plan);
-  if (same && core.AllFinal() && core.missing_rows().empty()) return {};
+  if (same && core.AllFinal() && core.missing_rows().empty() && !HasOtherNumbers(core, plan)) return {};
   const std::string& provenance = core.settings().provenance_json;
   if (core.opened()) Record(core, RunStarted{provenance}, now, outbox);
   // A folder of an older format is continued in the newest format.
@@ -512,8 +520,8 @@ Status ExtendSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
       return Refused(fmt::format("trial {} ({}) was suggested, and is no longer: a search only adds trials", spec.name,
                                  spec.id.Hex()));
   for (const TrialSpec& spec : plan.trials)
-    if (core.Find(spec.id) == nullptr) Record(core, MakeTrialPlanned(spec), now, outbox);
-  Record(core, std::move(adopted), now, outbox);
+    if (core.fleet.Find(spec.id) == nullptr) PlanTrial(core, spec, now, outbox);
+  if (adopted.order.size() > core.plan().size()) Record(core, std::move(adopted), now, outbox);
   return {};
 }
 

@@ -19,8 +19,9 @@ inline constexpr double kProgressNoteSeconds = 15;
 // finished stay so. Error: usage for a plan that this version cannot run, or of another sweep name.
 [[nodiscard]] Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox);
 
-// Adds the trials of `plan` that the sweep has not, all of whose own it keeps as they are. REQUIRES: the sweep was
-// opened. Error: as OpenSweep; refused, for a plan that lacks one.
+// Adds the trials of `plan` that the sweep has not, and keeps all that it has. Those that an earlier plan knew are
+// planned anew, with the suggestion that they belong to now. REQUIRES: the sweep was opened. Error: as OpenSweep;
+// refused, for a plan that lacks one; nothing has changed then.
 [[nodiscard]] Status ExtendSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox);
 
 // A message from the agent of `from`, its own or forwarded from a worker. What belongs to an attempt or

@@ -37,43 +37,58 @@ Result<SearchHistory> CollectHistory(const Core& core) {
 
 namespace {
 
-// How many slots the trials of one suggestion take at once: of the newest one.
-std::size_t CountSlotsEach(const Core& core) {
-  std::size_t newest = 0, slots = 0;
+// How many slots the trials of one suggestion take at once, and the smallest of them: of the newest suggestion.
+struct SlotsEach {
+  std::size_t all = 1, one = 1;
+};
+
+SlotsEach CountSlotsEach(const Core& core) {
+  SlotsEach slots;
+  std::optional<std::size_t> newest;
   for (const std::size_t index : core.plan()) {
     const TrialSpec& spec = core.At(index).spec;
     const std::size_t suggestion = FindSuggestion(spec).value_or(0);
     if (spec.role == Role::teacher || suggestion < newest) continue;
-    slots = (suggestion == newest ? slots : 0) + static_cast<std::size_t>(spec.devices);
+    const std::size_t devices = static_cast<std::size_t>(std::max(spec.devices, 1));
+    const bool first = suggestion != newest;
+    slots = first ? SlotsEach{devices, devices} : SlotsEach{slots.all + devices, std::min(slots.one, devices)};
     newest = suggestion;
   }
-  return std::max<std::size_t>(slots, 1);
+  return slots;
 }
 
 // How many suggestions may be added now: for free slots, and one where all have ended, which tells whether this was
-// all.
-std::size_t CountRoom(Core& core, Now now) {
-  if (core.exhausted && *core.exhausted != core.CountFinal()) core.exhausted.reset();
-  if (core.AllFinal()) return std::max<std::size_t>(CountIdleSlots(core, now) / CountSlotsEach(core), 1);
+// all. While something runs, slots that are too few for any trial of a suggestion wait for more.
+std::size_t CountRoom(const Core& core, Now now) {
+  const SlotsEach each = CountSlotsEach(core);
+  if (core.AllFinal()) return std::max<std::size_t>(CountIdleSlots(core, now) / each.all, 1);
   if (!core.fills_slots || core.exhausted) return 0;
   const std::size_t idle = CountIdleSlots(core, now);
-  return idle == 0 ? 0 : std::max<std::size_t>(idle / CountSlotsEach(core), 1);
+  if (idle == 0 || (idle < each.one && !core.fleet.active().empty())) return 0;
+  return std::max<std::size_t>(idle / each.all, 1);
 }
 
-// Adds what the search suggests now. Value: trials that were added.
-Result<std::size_t> Extend(Core& core, const PlanSearch& plan, std::size_t room, Now now, Outbox& outbox) {
+// Plans what is suggested now, and adds it.
+Status PlanNext(Core& core, const PlanSearch& plan, std::size_t room, Now now, Outbox& outbox) {
   RETORT_ASSIGN_OR_RETURN(SearchHistory history, CollectHistory(core));
   if (core.fills_slots) history.room = room;
   RETORT_ASSIGN_OR_RETURN(const SweepPlan next, plan(history));
+  return ExtendSweep(core, next, now, outbox);
+}
+
+// Adds what the search suggests now. Value: trials that were added. An error waits until all that runs has ended, whose
+// work it would lose.
+Result<std::size_t> Extend(Core& core, const PlanSearch& plan, std::size_t room, Now now, Outbox& outbox) {
   const std::size_t before = core.plan().size();
-  if (next.trials.size() > before)
-    RETORT_RETURN_IF_ERROR(ExtendSweep(core, next, now, outbox));
-  else if (core.AllFinal())
+  const Status planned = PlanNext(core, plan, room, now, outbox);
+  if (!planned.ok() && (core.AllFinal() || core.fleet.active().empty())) return planned;
+  const std::size_t added = core.plan().size() - before;
+  if (added == 0 && core.AllFinal())
     core.more_may_come = false;
-  else
-    core.exhausted = core.CountFinal();
+  else if (added == 0)
+    core.exhausted = true;
   OnTick(core, now, outbox);
-  return core.plan().size() - before;
+  return added;
 }
 
 }  // namespace

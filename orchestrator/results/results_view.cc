@@ -66,6 +66,7 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   if (const std::string hidden = DescribeHidden(env, directory); !hidden.empty()) return Refused(hidden + ".");
   view.directory = directory;
   view.running = IsFolderLocked(env, directory);
+  view.run_over = storage::MayExist(env, ExitCodePath(directory));
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
                           storage::ReadRecordLog(env, JournalPath(directory), storage::LogKind::journal));
   JournalCodec codec;

@@ -76,6 +76,7 @@ struct ResultsView {
   std::vector<std::string> drained;  // sentences about slots that the newest run left out
   std::vector<std::string> packed;   // sentences about trials that shared a device in the newest run
   bool running = false;              // another process holds the folder's lock
+  bool run_over = false;             // the newest run came to its end, and wrote its exit code
 };
 
 // Holds the exit code of the run, once it is over and everything derived is up to date.

@@ -18,6 +18,7 @@ namespace {
 
 struct Suggestion {
   const TrialView* first = nullptr;
+  std::vector<const TrialSpec*> specs;
   std::vector<SearchOutcome> trials;
 };
 
@@ -28,8 +29,13 @@ const SpecKey* FindRungKey(const SearchTerms& terms) {
 // What is searched, of a suggestion; the rung that it stands on last, where there are rungs.
 SearchPoint FindPoint(const Suggestion& suggestion, const SearchTerms& terms) {
   SearchPoint point;
-  for (const std::string& name : terms.keys)
-    if (const SpecKey* key = FindKey(name, kInTrial)) point.push_back(key->get(suggestion.first->spec));
+  for (const std::string& name : terms.keys) {
+    const SpecKey* key = FindKey(name, kInTrial);
+    if (key == nullptr) continue;
+    const auto teller = std::find_if(suggestion.specs.begin(), suggestion.specs.end(),
+                                     [key](const TrialSpec* spec) { return Tells(*key, *spec); });
+    point.push_back(key->get(teller == suggestion.specs.end() ? suggestion.first->spec : **teller));
+  }
   return point;
 }
 
@@ -57,6 +63,13 @@ BestSuggestion Describe(std::size_t number, const Suggestion& suggestion, const 
 }
 
 using Suggestions = std::map<std::size_t, Suggestion>;
+
+// A run of asha comes to its end, with all that it planned ended, when nothing more can be suggested. Points alone do
+// not tell: those of which every trial is excluded are not in the journal.
+bool HasReachedItsEnd(const ResultsView& view) {
+  return view.run_over &&
+         std::all_of(view.trials.begin(), view.trials.end(), [](const TrialView& t) { return IsFinal(t.state); });
+}
 
 // Counts of asha how many suggestions there will be at least, and finds whether more than those may follow: of one that
 // has not ended, whether it goes on is not known.
@@ -90,11 +103,16 @@ void CountRounds(const Suggestions& suggestions, SearchStanding& standing) {
   if (last.back() == terms.rungs.back() || !goes_on) standing.total = static_cast<std::int64_t>(standing.suggested);
 }
 
-void CountExpected(const Suggestions& suggestions, SearchStanding& standing) {
+// `over`: the search has come to its end.
+void CountExpected(const Suggestions& suggestions, bool over, SearchStanding& standing) {
   const SearchTerms& terms = standing.terms;
-  if (!suggestions.empty()) standing.suggested = suggestions.rbegin()->first + 1;
+  // Numbers of asha may be missing.
+  if (!suggestions.empty())
+    standing.suggested = terms.IsAsynchronous() ? suggestions.size() : suggestions.rbegin()->first + 1;
   if (FindRungKey(terms) == nullptr || terms.rungs.empty())
     standing.total = terms.trials;
+  else if (terms.IsAsynchronous() && over)
+    standing.total = static_cast<std::int64_t>(standing.suggested);
   else if (terms.IsAsynchronous())
     CountAsynchronous(suggestions, standing);
   else
@@ -103,18 +121,19 @@ void CountExpected(const Suggestions& suggestions, SearchStanding& standing) {
 
 // `find_number`: of the suggestion that a trial belongs to; nothing for one that is left out.
 template <typename F>
-SearchStanding Judge(const SearchTerms& terms, const ResultsView& view, F find_number) {
+SearchStanding Judge(const SearchTerms& terms, const ResultsView& view, bool over, F find_number) {
   Suggestions suggestions;
   for (const TrialView& trial : view.trials) {
     const std::optional<std::size_t> number = find_number(trial);
     if (!number) continue;
     Suggestion& suggestion = suggestions[*number];
     if (suggestion.first == nullptr) suggestion.first = &trial;
+    suggestion.specs.push_back(&trial.spec);
     suggestion.trials.push_back({IsFinal(trial.state), FindScore(trial, terms.score)});
   }
   SearchStanding standing;
   standing.terms = terms;
-  CountExpected(suggestions, standing);
+  CountExpected(suggestions, over, standing);
   const SpecKey* rung_key = FindRungKey(terms);
   std::optional<KeyValue> rung;  // of the best: scores of different rungs are not compared
   for (const auto& [number, suggestion] : suggestions) {
@@ -140,7 +159,9 @@ SearchStanding FindStanding(const SweepPlan& plan, const ResultsView& view) {
   std::unordered_map<TrialId, std::size_t> numbers;
   for (const TrialSpec& spec : plan.trials)
     if (const std::optional<std::size_t> number = FindSuggestion(spec)) numbers.emplace(spec.id, *number);
-  return Judge(MakeSearchTerms(*plan.search), view, [&numbers](const TrialView& trial) {
+  // With another file than that of the run, more may be suggested than it had.
+  const bool over = HasReachedItsEnd(view) && plan.resolved_toml == view.resolved_toml;
+  return Judge(MakeSearchTerms(*plan.search), view, over, [&numbers](const TrialView& trial) {
     const auto found = numbers.find(trial.spec.id);
     return found == numbers.end() ? std::nullopt : std::optional(found->second);
   });
@@ -149,7 +170,7 @@ SearchStanding FindStanding(const SweepPlan& plan, const ResultsView& view) {
 std::optional<SearchStanding> FindStanding(const ResultsView& view) {
   const std::optional<SearchTerms> terms = ReadSearchTerms(view.resolved_toml);
   if (!terms) return std::nullopt;
-  return Judge(*terms, view,
+  return Judge(*terms, view, HasReachedItsEnd(view),
                [](const TrialView& trial) { return trial.planned ? FindSuggestion(trial.spec) : std::nullopt; });
 }
 

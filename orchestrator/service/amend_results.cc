@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "experiments/sweep/search_spec.h"
 #include "orchestrator/journal/folder_lock.h"
 #include "orchestrator/journal/journal.h"
 #include "orchestrator/journal/recovery.h"
@@ -19,11 +20,12 @@
 namespace retort::orchestrator {
 namespace {
 
-// Publishes the results, and the exit code where the sweep is complete.
+// Publishes the results, and the exit code where the sweep is complete. Whether asha decides more only a run knows.
 Status PublishEnd(storage::Env& env, const Recovered& recovered) {
   const Core& core = recovered.core;
   RETORT_RETURN_IF_ERROR(PublishResults(env, core, recovered.ledger->entries()));
-  if (!core.AllFinal()) return {};
+  const std::optional<SearchTerms> search = ReadSearchTerms(core.resolved_toml());
+  if (!core.AllFinal() || (search && search->IsAsynchronous())) return {};
   return PublishExitCode(env, core.settings().results, SweepExitCode(core));
 }
 

@@ -336,6 +336,8 @@ void DieAndKeepDecisions(const PlanSearch& plan, int operation, Crash crash) {
   ASSERT_TRUE(status.ok()) << status.message();
   const Decisions all = ReadDecisions(cluster);
   EXPECT_EQ(all.breach, "");
+  for (std::size_t i = 0; i < all.trials.size(); ++i)
+    EXPECT_EQ(FindSuggestion(cluster.core().Get(all.trials[i]).spec), i);
   ASSERT_GE(all.trials.size(), kept.size());
   EXPECT_TRUE(std::equal(kept.begin(), kept.end(), all.trials.begin()));
   EXPECT_EQ(cluster.Digests().size(), all.trials.size());
@@ -355,6 +357,72 @@ TEST(AshaSimulation, WithPowerLossDecisionsStayToo) {
   const int operations = CountOperations(plan);
   for (int operation = 1; operation < operations; operation += 7)
     DieAndKeepDecisions(plan, operation, Crash::power_lost_torn);
+}
+
+// asha takes up again what an earlier plan has run: nothing runs twice, and every number is that of the decision.
+void GoOnWithAnother(const Method& first, const Method& second, std::size_t on_first_rung, std::size_t reduction) {
+  const PlanSearch before = PlanRounds(first), after = PlanRounds(second);
+  SimulatedCluster cluster(5, 2, 1, SomeTrouble());
+  ASSERT_TRUE(cluster.StartSearch(before).ok());
+  ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
+  ASSERT_TRUE(cluster.StartSearch(after).ok());
+  const Status ended = cluster.RunToEnd(kPatience);
+  ASSERT_TRUE(ended.ok()) << ended.message();
+  const orchestrator::Core& core = cluster.core();
+  EXPECT_EQ(orchestrator::SweepExitCode(core), 0);
+  for (std::size_t i = 0; i < core.plan().size(); ++i)
+    EXPECT_EQ(FindSuggestion(core.At(core.plan()[i]).spec), i) << "a gap, after which the search cannot go on";
+  const std::vector<TriedSetting> tried = ListTried(core);
+  EXPECT_TRUE(ListOpenRungs(tried, reduction, kBounds.size()).empty());
+  const auto first_rung = [](const TriedSetting& one) { return one.rung == 0; };
+  EXPECT_EQ(std::count_if(tried.begin(), tried.end(), first_rung), static_cast<std::ptrdiff_t>(on_first_rung));
+  const std::vector<TrialId> all = ListSuggestedTrials(cluster);
+  ASSERT_TRUE(cluster.StartSearch(after).ok());
+  ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
+  EXPECT_EQ(ListSuggestedTrials(cluster), all);
+}
+
+constexpr const char* kBoundsAndSteps = "rungs.norm_bound = [0.1, 0.2, 0.4]\nspace.steps = [3, 20]\n";
+
+TEST(AshaSimulation, GoesOnAfterSuccessiveHalving) {
+  const std::string halving =
+      std::string("method = \"successive-halving\"\ntrials = 6\nreduction = 2\n") + kBoundsAndSteps;
+  GoOnWithAnother({"Halving", halving.c_str(), 0, 0, 0}, kAsha, 6, 2);
+}
+
+TEST(AshaSimulation, GoesOnWithAnotherReduction) {
+  const std::string ninth = std::string("method = \"asha\"\ntrials = 9\nreduction = 3\n") + kBoundsAndSteps;
+  const std::string half = std::string("method = \"asha\"\ntrials = 9\nreduction = 2\n") + kBoundsAndSteps;
+  GoOnWithAnother({"Third", ninth.c_str(), 0, 0, 0}, {"Half", half.c_str(), 0, 0, 0}, 9, 2);
+  GoOnWithAnother({"Half", half.c_str(), 0, 0, 0}, {"Third", ninth.c_str(), 0, 0, 0}, 9, 3);
+}
+
+TEST(AshaSimulation, GoesOnWithFewerTrials) {
+  const std::string more = std::string("method = \"asha\"\ntrials = 9\nreduction = 2\n") + kBoundsAndSteps;
+  GoOnWithAnother({"More", more.c_str(), 0, 0, 0}, kAsha, 6, 2);
+}
+
+TEST(AshaSimulation, GoesOnWithAnotherRung) {
+  const std::string two =
+      "method = \"asha\"\ntrials = 6\nreduction = 2\nrungs.norm_bound = [0.1, 0.2]\nspace.steps = [3, 20]\n";
+  GoOnWithAnother({"TwoRungs", two.c_str(), 0, 0, 0}, kAsha, 6, 2);
+}
+
+// A plan that lacks a trial ends the run, but not before what runs has ended.
+TEST(AshaSimulation, PlanThatLosesATrialWaitsForWhatRuns) {
+  SimulatedCluster cluster(5, 3, 1, {});
+  const PlanSearch plan = PlanRounds(kAsha);
+  int asked = 0;
+  const PlanSearch forgetful = [&](const SearchHistory& history) -> Result<SweepPlan> {
+    RETORT_ASSIGN_OR_RETURN(SweepPlan next, plan(history));
+    if (++asked > 6) next.trials.erase(next.trials.begin());
+    return next;
+  };
+  ASSERT_TRUE(cluster.StartSearch(forgetful).ok());
+  const Status status = cluster.RunToEnd(kPatience);
+  EXPECT_EQ(status.code(), StatusCode::refused);
+  EXPECT_NE(status.message().find("only adds trials"), std::string::npos) << status.message();
+  EXPECT_TRUE(cluster.core().AllFinal());
 }
 
 TEST(AshaSimulation, FinishedSearchIsNotGoneOnWith) {

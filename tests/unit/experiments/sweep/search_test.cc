@@ -406,6 +406,53 @@ TEST(SweepSearch, ExcludedSuggestionsOfAshaTakeNoNumber) {
   }
 }
 
+// All but `lost` trials of a plan, as the journal has them; `room` for more.
+SweepPlan GoOnFrom(const SweepPlan& plan, const std::string& text, std::size_t room, std::set<std::size_t> lost = {}) {
+  const auto history = Measure(plan);
+  for (const std::size_t number : lost) history->planned.erase(number);
+  history->room = room;
+  PlanOptions options;
+  options.history = history;
+  return GoodPlan(text, options);
+}
+
+TEST(SweepSearch, AshaPassesOverNumbersThatAreMissing) {
+  const std::string text = Searching(kAsha, kRungSpace);
+  const SweepPlan first = GoodPlan(text);
+  const SweepPlan plan = GoOnFrom(first, text, 1, {2, 4});
+  ASSERT_EQ(plan.trials.size(), 8U);  // one of the two that go on of the seven that are left
+  EXPECT_EQ(plan.trials.back().steps, 30);
+  EXPECT_EQ(FindSuggestion(plan.trials.back()), 9U);
+  EXPECT_EQ(FindSuggestion(plan.trials[2]), 3U);
+}
+
+TEST(SweepSearch, AshaRefusesKeysThatTrialsDoNotKeep) {
+  const std::string when = kHead + kTuned + "when = [{ if = { steps = 30 }, set = { lr = 0.5 } }]\n[sweep.search]\n";
+  const std::string always = kHead + kTuned + "when = [{ if = { steps = 10 }, set = { lr = 0.5 } }]\n[sweep.search]\n";
+  EXPECT_THAT(SearchError(always + kAsha + kRungSpace), HasSubstr("leave the key to asha"));
+  EXPECT_THAT(SearchError(always + kAsha + kRungSpace), HasSubstr("sweep.search.space.lr"));
+  const SweepPlan first = GoodPlan(when + kAsha + kRungSpace);
+  const auto history = Measure(first);
+  history->room = 1;
+  PlanOptions options;
+  options.history = history;
+  const PlanOutcome outcome = PlanText(when + kAsha + kRungSpace, options);
+  ASSERT_FALSE(outcome.errors.empty());
+  EXPECT_THAT(Render(outcome.errors.front()), HasSubstr("a trial has lr = 0.5 where asha decided"));
+}
+
+TEST(SweepSearch, AshaDoesNotBeginAnewWhereItCannotRead) {
+  const std::string text = Searching(kAsha, kRungSpace);
+  const auto history = Measure(GoodPlan(text));
+  history->planned.find(3)->second.steps = 11;  // on no rung
+  history->room = 1;
+  PlanOptions options;
+  options.history = history;
+  const PlanOutcome outcome = PlanText(text, options);
+  ASSERT_FALSE(outcome.errors.empty());
+  EXPECT_THAT(Render(outcome.errors.front()), HasSubstr("suggestion 3 of the results folder"));
+}
+
 // The rule that the tests above decide by sees wrong decisions.
 TEST(SweepSearch, WrongDecisionsOfAshaAreSeen) {
   const std::vector<TriedSetting> tried = {
