@@ -164,7 +164,14 @@ int TellFailure(const Invocation& call, const Status& status) { return status.ok
 std::variant<bool, int> AddArchived(const Invocation& call, const std::string& file, const std::string& archive,
                                     const std::string& root, std::vector<ComparedTable>& tables) {
   const Result<std::unique_ptr<UnpackedArchive>> unpacked = UnpackedArchive::Read(call.env, archive);
-  if (!unpacked.ok()) return call.console.Fail(unpacked.status());
+  if (!unpacked.ok()) {
+    // Where the sweep was run here, nothing of the archive is compared.
+    const std::variant<KnownSweep, int> own = Load(call, file);
+    if (const int* code = std::get_if<int>(&own)) return *code;
+    const std::string results = root + "/" + std::get<KnownSweep>(own).plan.name;
+    if (storage::MayExist(call.env, results + "/journal.log")) return false;
+    return call.console.Fail(unpacked.status());
+  }
   CommandLine line = call.line;
   line.from = archive;
   line.global.results = (*unpacked)->results();

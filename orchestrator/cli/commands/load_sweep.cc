@@ -149,11 +149,10 @@ bool HasFiniteExampleClaim(const std::vector<privacy::Claim>& claims) {
 
 // Students that no budget can cover: under a cap each needs a finite proven `example` claim. Teachers stay in the
 // results folder; what they cost is counted where their answers leave.
-std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
+std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan, PlannedClaims& claims) {
   const auto capped = [](const TrialSpec& spec) { return spec.data && spec.data->budget; };
   if (std::none_of(plan.trials.begin(), plan.trials.end(), capped)) return {};
   const TeacherSpecs teachers(plan.trials);
-  PlannedClaims claims;
   std::vector<Diagnostic> errors;
   for (const TrialSpec& spec : plan.trials) {
     if (spec.role == Role::teacher || !capped(spec)) continue;
@@ -387,9 +386,22 @@ void WarnOfData(SweepPlan& plan, const NotesByData& notes) {
 
 using History = std::shared_ptr<const SearchHistory>;
 
-// `text`: of the file, where it was read before. `history` may be null. `calibrator` keeps what it solves.
+struct InspectedData {
+  DataSpec data;
+  storage::DataNotes notes;
+};
+
+// What planning one text again needs not do again: its files were read, and count as they were then.
+struct PlanMemory {
+  privacy::Calibrator calibrator;
+  PlannedClaims claims;
+  std::map<std::string, InspectedData> inspected;        // by name
+  std::map<std::string, std::string> unpacked, weights;  // digests, by packed digest and by path
+};
+
+// `text`: of the file, where it was read before. `history` may be null. `memory`: of the same request.
 LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::optional<std::string>& text,
-                     History history, privacy::Calibrator& calibrator) {
+                     History history, PlanMemory& memory) {
   LoadRequest request = asked;
   const std::string shared = FindSharedFolder();
   request.path = FindSweepFile(asked.path, shared);
@@ -408,12 +420,22 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   NotesByData notes;
   PlanHooks hooks;
   hooks.inspect = [&](DataSpec& data) {
+    if (const auto known = memory.inspected.find(data.name); known != memory.inspected.end()) {
+      data = known->second.data;
+      notes[data.name] = known->second.notes;
+      return Status();
+    }
+    const std::size_t absent = loaded.absent.size();
     Status status = InspectOrAssume(env, request, cache, data, notes[data.name], loaded.absent);
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
+    if (status.ok() && loaded.absent.size() == absent) memory.inspected[data.name] = {data, notes[data.name]};
     return status;
   };
   hooks.unpacked = [&](const DataSpec& data) {
+    if (const auto known = memory.unpacked.find(data.digest); known != memory.unpacked.end())
+      return Result<std::string>(known->second);
     Result<std::string> digest = storage::UnpackedDigest(env, data, cache);
+    if (digest.ok()) memory.unpacked[data.digest] = *digest;
     // Whether an absent set was packed is not known: it counts as it was recorded.
     if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, data.path))
       return Result<std::string>(data.digest);
@@ -424,7 +446,10 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   hooks.find_weights = [&](const std::string& name) { return FindWeights(name, published); };
   std::set<std::string> assumed;  // absent files
   hooks.digest_file = [&](const std::string& path) {
+    if (const auto known = memory.weights.find(path); known != memory.weights.end())
+      return Result<std::string>(known->second);
     Result<std::string> digest = DigestWeights(env, path, published);
+    if (digest.ok()) memory.weights[path] = *digest;
     if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, path)) {
       const auto known = request.recorded.weights.find(std::filesystem::path(path).filename().string());
       assumed.insert(path);
@@ -436,12 +461,12 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   hooks.unpack_all = request.runs;
   if (request.data_may_be_absent)
     hooks.lookup = [&](const std::string& name) { return LookUp(name, request.path, loaded.absent); };
-  hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
-  hooks.calibrate_candidates = [&calibrator](const SelectSpec& select,
-                                             std::span<const TrialSpec> candidates) -> Result<double> {
+  hooks.calibrate = [&memory](TrialSpec& spec) { return memory.calibrator.Calibrate(spec); };
+  hooks.calibrate_candidates = [&memory](const SelectSpec& select,
+                                         std::span<const TrialSpec> candidates) -> Result<double> {
     RETORT_ASSIGN_OR_RETURN(const privacy::DrawLaw law,
                             privacy::MakeDrawLaw(select.distribution, select.mean, select.eta));
-    return privacy::SolveCandidateEpsilon({law, *select.epsilon, select.score_noise}, candidates, calibrator);
+    return privacy::SolveCandidateEpsilon({law, *select.epsilon, select.score_noise}, candidates, memory.calibrator);
   };
   PlanOptions options;
   options.overrides = request.overrides;
@@ -455,7 +480,8 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   loaded.errors = std::move(outcome.errors);
   if (loaded.plan) {
     loaded.errors = UnknownPublished(*loaded.plan);
-    for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
+    for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan, memory.claims))
+      loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : UnprovenSelection(*loaded.plan)) loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : UnusableWeights(env, *loaded.plan, assumed)) loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : ContradictedClasses(env, *loaded.plan, notes)) loaded.errors.push_back(std::move(error));
@@ -485,18 +511,18 @@ History ReadHistory(storage::Env& env, const std::string& results) {
 }  // namespace
 
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
-  privacy::Calibrator calibrator;
-  LoadedSweep loaded = LoadOnce(env, request, std::nullopt, nullptr, calibrator);
+  PlanMemory memory;
+  LoadedSweep loaded = LoadOnce(env, request, std::nullopt, nullptr, memory);
   if (!loaded.plan || !loaded.plan->search || !loaded.plan->search->IsAdaptive()) return loaded;
   const History history = ReadHistory(env, FindResultsPath(request.results, loaded.plan->name));
-  return history == nullptr ? loaded : LoadOnce(env, request, loaded.text, history, calibrator);
+  return history == nullptr ? loaded : LoadOnce(env, request, loaded.text, history, memory);
 }
 
 PlanSearch MakePlanSearch(storage::Env& env, const LoadRequest& request, const LoadedSweep& loaded) {
   if (!loaded.plan || !loaded.plan->search || !loaded.plan->search->IsAdaptive()) return nullptr;
-  const auto calibrator = std::make_shared<privacy::Calibrator>();
-  return [&env, request, text = loaded.text, calibrator](const SearchHistory& history) -> Result<SweepPlan> {
-    LoadedSweep next = LoadOnce(env, request, text, std::make_shared<const SearchHistory>(history), *calibrator);
+  const auto memory = std::make_shared<PlanMemory>();
+  return [&env, request, text = loaded.text, memory](const SearchHistory& history) -> Result<SweepPlan> {
+    LoadedSweep next = LoadOnce(env, request, text, std::make_shared<const SearchHistory>(history), *memory);
     if (next.plan) return *std::move(next.plan);
     return Status(next.code,
                   "what the search suggests next cannot be planned: " +

@@ -136,6 +136,24 @@ TEST(SearchStanding, AshaIsFinishedWhenNothingCanGoOn) {
   EXPECT_THAT(DescribeStanding(*standing), HasSubstr("6 of 6 suggestions have ended; the best is suggestion 4"));
 }
 
+// What is excluded has no number, and only the end of the run tells that there is no more.
+TEST(SearchStanding, AshaIsFinishedWhereTheRestIsExcluded) {
+  ResultsView view = SampleAsha();  // three of the four on the first rung, of which none went on
+  for (const bool over : {false, true}) {
+    view.run_over = over;
+    EXPECT_EQ(FindStanding(view)->IsOpen(), !over);
+    EXPECT_EQ(ComputeStatus(view).finished, over);
+  }
+  EXPECT_EQ(FindStanding(view)->total, 3);
+  EXPECT_THAT(DescribeStanding(*FindStanding(view)), HasSubstr("3 of 3 suggestions have ended; the best is"));
+  AddTrial(view, 5, TrialState::succeeded, 0.2);  // number 4 was excluded later
+  view.trials.back().spec.steps = 10;
+  EXPECT_EQ(FindStanding(view)->suggested, 4U);
+  EXPECT_TRUE(ComputeStatus(view).finished);
+  view.trials.back().state = TrialState::queued;  // to be tried again
+  EXPECT_FALSE(ComputeStatus(view).finished);
+}
+
 TEST(SearchStanding, SeedsCountInTheMean) {
   ResultsView view = SampleSearch();
   AddTrial(view, 1, TrialState::succeeded, 0.3, 1);
