@@ -87,4 +87,8 @@ class WorkerProcess {
 // Error: cancelled when the agent is already gone; environment when this is no socket of an agent.
 [[nodiscard]] Status DieWithParent(int socket_fd);
 
+// Takes the pages now that the calling thread's stack may need. Where no memory is left later, an allocation then
+// fails, which the worker reports; a stack that cannot grow ends the process by a signal. Call once in main.
+void ReserveStack();
+
 }  // namespace retort::cluster

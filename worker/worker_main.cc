@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
     return retort::ExitCode(status.code());
   }
   if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0) return ProbeCuda(devices);
+  retort::cluster::ReserveStack();
   retort::worker::FixCublasWorkspace();
   retort::worker::LimitSpinning(argv);
   // Terminals and batch systems signal every process they see. What it means is the agent's business: it sends

@@ -130,8 +130,7 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertEqual(run.end(), 0, run.text())
         trial = run.trials()[0]
         self.assertEqual((trial["state"], trial["attempts"]), ("succeeded", 2), run.text())
-        # Where it is the stack that cannot grow, the kernel sends a signal.
-        self.assertRegex(run.text(), "out_of_memory|killed by SIGSEGV")
+        self.assertIn("out_of_memory", run.text())
 
     def test_a_worker_that_the_kernel_kills_lacks_memory(self):
         group = MemoryGroup(70 << 20)    # less than a worker needs, more than `retort` does
