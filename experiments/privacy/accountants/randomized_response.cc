@@ -34,23 +34,38 @@ class LatticeWalk {
     return kRoundOff * (32 * (count_ + 1) + 8 * std::abs(start_));
   }
 
+  // Steps on while every probability is too small for a Real, but not to the last sum; returns how often it stepped.
+  std::int64_t SkipZeros() {
+    const Real last = count_ - 1;
+    while (scale_ == 0 && passed_ < last) stay_ == 0 && passed_ + 1 < last ? StepTwice() : Step();
+    return static_cast<std::int64_t>(passed_);
+  }
+
   // To the next lower sum. Coefficients of (1 + stay x + down x^2)^count, the probabilities over p^count;
   // every term is positive up to the middle.
   void Step() {
     Real next = (stay_ * (count_ - passed_) * here_ + down_ * (2 * count_ - passed_ + 1) * before_) / (passed_ + 1);
     ++passed_;
-    if (next > kLarge) {
-      ++scalings_;
-      scale_ = std::exp(Offset());
-      here_ /= kLarge;
-      next /= kLarge;
-    }
+    if (next > kLarge) next = Rescale(next);
     before_ = here_;
     here_ = next;
   }
 
  private:
   static constexpr Real kLarge = 0x1p1000L;
+  // Two steps where no loss is 0 and the sum between two has no probability.
+  void StepTwice() {
+    Real next = down_ * (2 * count_ - passed_) * here_ / (passed_ + 2);
+    passed_ += 2;
+    if (next > kLarge) next = Rescale(next);
+    here_ = next;
+  }
+  [[nodiscard]] Real Rescale(Real next) {
+    ++scalings_;
+    scale_ = std::exp(Offset());
+    here_ /= kLarge;
+    return next / kLarge;
+  }
   [[nodiscard]] Real Offset() const {
     constexpr Real kLogLarge = 693.147180559945309417232121458176568L;
     return start_ + scalings_ * kLogLarge;
@@ -105,7 +120,7 @@ double ComposedResponseEpsilon(double epsilon0, std::int64_t choices, std::int64
   Real mass = 0;      // P(s)
   Real weighted = 0;  // P(s) e^{(m - s) e0}
   Real above = 0;     // P(s) (1 - e^{(m - s) e0}): delta at epsilon = m e0
-  for (std::int64_t m = count - 1; m >= 0; --m) {
+  for (std::int64_t m = count - 1 - walk.SkipZeros(); m >= 0; --m) {
     const Real probability = walk.Probability();
     walk.Step();
     mass += probability;
