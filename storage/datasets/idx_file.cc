@@ -26,12 +26,15 @@ Status Damaged(const std::string& file, const std::string& what) {
   return DamageError(file + ": " + what + "; fetch the file again");
 }
 
-// At most `limit` bytes of a gzip stream's contents. `complete` when its end was reached and its checksum
-// held.
-Result<std::string> Inflate(const std::string& file, std::string_view bytes, std::size_t limit, bool& complete) {
+// At most `limit` bytes of a gzip stream's contents, of which room is made for `expected`. `complete` when its end was
+// reached and its checksum held.
+template <class Bytes>
+Result<Bytes> Inflate(const std::string& file, std::string_view bytes, std::size_t limit, std::size_t expected,
+                      bool& complete) {
   Inflater inflater(DeflateWrapping::gzip);
   RETORT_RETURN_IF_ERROR(inflater.ready());
-  std::string out;
+  Bytes out;
+  out.reserve(expected);
   std::array<char, 1 << 16> buffer{};
   std::size_t given = 0;
   Inflater::State state = Inflater::State::more;
@@ -43,7 +46,7 @@ Result<std::string> Inflate(const std::string& file, std::string_view bytes, std
     }
     std::size_t made = 0;
     state = inflater.Next(buffer.data(), std::min(buffer.size(), limit - out.size()), made);
-    out.append(buffer.data(), made);
+    out.insert(out.end(), buffer.data(), buffer.data() + made);
   }
   const bool rest = inflater.unread() > 0 || given < bytes.size();
   if (state == Inflater::State::starved) return Damaged(file, "truncated inside its gzip stream");
@@ -96,14 +99,14 @@ Status CheckSize(const std::string& file, const IdxHeader& header, std::uint64_t
 
 struct Contents {
   IdxHeader header;
-  std::string bytes;  // behind the header
+  std::vector<std::uint8_t> bytes;  // behind the header
 };
 
 // The header of a gzipped file, which says no more than its packed bytes are unpacked to.
 Result<IdxHeader> PeekPacked(const std::string& file, std::string_view packed, bool images) {
   const std::size_t head = images ? kImageHeader : kLabelHeader;
   bool complete = false;
-  RETORT_ASSIGN_OR_RETURN(const std::string first, Inflate(file, packed, head, complete));
+  RETORT_ASSIGN_OR_RETURN(const auto first, Inflate<std::string>(file, packed, head, head, complete));
   RETORT_ASSIGN_OR_RETURN(IdxHeader header, ParseHeader(file, first, images));
   RETORT_RETURN_IF_ERROR(CheckUnpackedSize(file, head + header.payload, packed.size()));
   return header;
@@ -115,12 +118,12 @@ Result<Contents> ParsePacked(const std::string& file, std::string_view packed, b
   RETORT_ASSIGN_OR_RETURN(const IdxHeader header, PeekPacked(file, packed, images));
   const std::uint64_t all = head + header.payload;
   bool complete = false;
-  RETORT_ASSIGN_OR_RETURN(std::string bytes, Inflate(file, packed, all + 1, complete));
+  RETORT_ASSIGN_OR_RETURN(auto bytes, Inflate<std::vector<std::uint8_t>>(file, packed, all + 1, all + 1, complete));
   if (bytes.size() > all)
     return Damaged(file, "has trailing bytes: more than the " + std::to_string(all) + " that its header of " +
                              std::to_string(header.count) + " examples makes");
   RETORT_RETURN_IF_ERROR(CheckSize(file, header, all, bytes.size()));
-  bytes.erase(0, head);
+  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(head));
   return Contents{header, std::move(bytes)};
 }
 
@@ -129,7 +132,7 @@ Result<Contents> ParseContents(const std::string& file, std::string_view stored,
   RETORT_ASSIGN_OR_RETURN(const IdxHeader header, ParseHeader(file, stored, images));
   const std::size_t head = images ? kImageHeader : kLabelHeader;
   RETORT_RETURN_IF_ERROR(CheckSize(file, header, head + header.payload, stored.size()));
-  return Contents{header, std::string(stored.substr(head))};
+  return Contents{header, {stored.begin() + head, stored.end()}};
 }
 
 // The header alone; the size of the contents by the file's size or the gzip trailer (modulo 2^32).
@@ -245,16 +248,13 @@ Status CheckShape(const StoredFile& file, std::int64_t height, std::int64_t widt
 }  // namespace
 
 Result<IdxImages> ParseIdxImages(const std::string& file, std::string_view bytes) {
-  RETORT_ASSIGN_OR_RETURN(const Contents contents, ParseContents(file, bytes, true));
-  return IdxImages{contents.header.count,
-                   contents.header.height,
-                   contents.header.width,
-                   {contents.bytes.begin(), contents.bytes.end()}};
+  RETORT_ASSIGN_OR_RETURN(Contents contents, ParseContents(file, bytes, true));
+  return IdxImages{contents.header.count, contents.header.height, contents.header.width, std::move(contents.bytes)};
 }
 
 Result<std::vector<std::uint8_t>> ParseIdxLabels(const std::string& file, std::string_view bytes) {
-  RETORT_ASSIGN_OR_RETURN(const Contents contents, ParseContents(file, bytes, false));
-  return std::vector<std::uint8_t>(contents.bytes.begin(), contents.bytes.end());
+  RETORT_ASSIGN_OR_RETURN(Contents contents, ParseContents(file, bytes, false));
+  return std::move(contents.bytes);
 }
 
 namespace {
@@ -287,7 +287,7 @@ Result<std::string> DigestOfUnpacked(Env& env, const DataSpec& data) {
       RETORT_RETURN_IF_ERROR(PeekPacked(file->path, file->bytes, file == &pair.images).status());
       bool complete = false;
       const std::uint64_t most = MaxUnpackedSize(file->bytes.size());
-      RETORT_ASSIGN_OR_RETURN(std::string unpacked, Inflate(file->path, file->bytes, most, complete));
+      RETORT_ASSIGN_OR_RETURN(auto unpacked, Inflate<std::string>(file->path, file->bytes, most, 0, complete));
       if (!complete) return CheckUnpackedSize(file->path, most + 1, file->bytes.size());
       file->bytes = std::move(unpacked);
     }
@@ -305,7 +305,7 @@ Result<IdxData> Load(Env& env, const DataSpec& data) {
   }
   IdxData loaded;
   for (const StoredPair& pair : pairs) {
-    RETORT_ASSIGN_OR_RETURN(const IdxImages images, ParseIdxImages(pair.images.path, pair.images.bytes));
+    RETORT_ASSIGN_OR_RETURN(IdxImages images, ParseIdxImages(pair.images.path, pair.images.bytes));
     const IdxHeader header{images.count, images.height, images.width, 0};
     RETORT_RETURN_IF_ERROR(CheckShape(pair.images, loaded.height, loaded.width, header));
     RETORT_ASSIGN_OR_RETURN(const auto labels, ParseIdxLabels(pair.labels.path, pair.labels.bytes));
@@ -314,7 +314,11 @@ Result<IdxData> Load(Env& env, const DataSpec& data) {
     if (pair.images.path.find("/train-images-idx3-ubyte") != std::string::npos) loaded.train = images.count;
     loaded.height = images.height;
     loaded.width = images.width;
-    loaded.pixels.insert(loaded.pixels.end(), images.pixels.begin(), images.pixels.end());
+    if (loaded.pixels.empty()) {
+      loaded.pixels = std::move(images.pixels);
+    } else {
+      loaded.pixels.insert(loaded.pixels.end(), images.pixels.begin(), images.pixels.end());
+    }
     loaded.labels.insert(loaded.labels.end(), labels.begin(), labels.end());
   }
   return loaded;
