@@ -124,6 +124,11 @@ static_assert(std::all_of(kKindTraits.begin(), kKindTraits.end(), [](const KindT
 
 }  // namespace
 
+std::string NameGenerator(const TrialSpec& spec) {
+  const GeneratorValues& generator = spec.generator;
+  return generator.layers ? NameDescribed(generator.network, *generator.layers) : generator.network;
+}
+
 std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
   const TrialKind kind = FindKind(spec);
   std::string data = "none";
@@ -144,7 +149,7 @@ std::string ComputeCostShape(const TrialSpec& spec, const TrialSpec* teacher) {
       shape +=
           fmt::format("/of:{}:{}x{}", static_cast<int>(FindKind(*teacher)), NameNetwork(*teacher), teacher->members);
   }
-  if (spec.generator.layers) shape += "/g:" + NameDescribed(spec.generator.network, *spec.generator.layers);
+  if (spec.generator.layers) shape += "/g:" + NameGenerator(spec);
   shape += FindShape(kind).name_rest(spec);
   if (spec.execution.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
   return shape;

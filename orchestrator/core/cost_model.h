@@ -37,6 +37,9 @@ struct CostEstimate {
   double share = 1;                  // of a slot; times seconds: what it takes from the others
 };
 
+// Returns the generator's name, and of one that a sweep file describes a digest of its layers with it: files may
+// describe different generators under one name.
+[[nodiscard]] std::string NameGenerator(const TrialSpec& spec);
 // Returns a key that is equal for trials whose units of work cost the same: method, role, network, shape of the data,
 // batch, threads, devices, what distillation repeats, the teacher's network, and whether it may share its device.
 // `teacher` may be null.

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
 #include "experiments/privacy/claim.h"
+#include "orchestrator/core/cost_model.h"
 #include "orchestrator/reactor/admission.h"
 #include "orchestrator/reactor/attempt_failure.h"
 
@@ -178,12 +178,6 @@ void FreeSeats::ReserveFor(int devices) {
 }
 
 bool IsPackable(const TrialSpec& spec) { return spec.execution.pack == PackMode::automatic && spec.devices == 1; }
-
-// Files may describe different generators under one name.
-std::string NameGenerator(const TrialSpec& spec) {
-  const std::string& name = spec.generator.network;
-  return spec.generator.layers ? name + "~" + Sha256Hex(*spec.generator.layers).substr(0, 8) : name;
-}
 
 std::string MakePackingShape(const TrialSpec& spec) {
   if (spec.data == nullptr) return fmt::format("{} of {:.4g} s in {} steps", spec.method, spec.seconds, spec.steps);

@@ -40,27 +40,16 @@ struct Place {
   [[nodiscard]] Integers Strides() const { return {layer.stride, layer.stride}; }
 };
 
-std::string AddConv(const Place& place) {
+// `own`: the attribute that the operator alone has.
+std::string AddConvolution(const Place& place, const char* op, storage::OnnxAttribute own) {
   const Layer& layer = place.layer;
   std::vector<std::string> inputs = {place.x(), place.Weight()};
   if (layer.bias) inputs.push_back(place.Bias());
-  return place.graph.Add("Conv", std::move(inputs),
+  return place.graph.Add(op, std::move(inputs),
                          {{"kernel_shape", place.Windows()},
                           {"strides", place.Strides()},
                           {"pads", Integers(4, layer.padding)},
-                          {"dilations", Integers(2, layer.dilation)},
-                          {"group", layer.groups}});
-}
-
-std::string AddConvTranspose(const Place& place) {
-  const Layer& layer = place.layer;
-  std::vector<std::string> inputs = {place.x(), place.Weight()};
-  if (layer.bias) inputs.push_back(place.Bias());
-  return place.graph.Add("ConvTranspose", std::move(inputs),
-                         {{"kernel_shape", place.Windows()},
-                          {"strides", place.Strides()},
-                          {"pads", Integers(4, layer.padding)},
-                          {"output_padding", Integers(2, layer.output_padding)},
+                          std::move(own),
                           {"group", layer.groups}});
 }
 
@@ -228,7 +217,7 @@ std::string AddFrozen(const Place& place) {
 std::string AddLayer(const Place& place) {
   switch (place.layer.kind) {
     case Kind::conv:
-      return AddConv(place);
+      return AddConvolution(place, "Conv", {"dilations", Integers(2, place.layer.dilation)});
     case Kind::linear:
       return AddLinear(place);
     case Kind::batch_norm:
@@ -278,7 +267,7 @@ std::string AddLayer(const Place& place) {
     case Kind::upsample:
       return place.graph.Enlarge(place.x(), place.layer.factor, place.layer.bilinear);
     case Kind::conv_transpose:
-      return AddConvTranspose(place);
+      return AddConvolution(place, "ConvTranspose", {"output_padding", Integers(2, place.layer.output_padding)});
     case Kind::hog:
     case Kind::patches:
     case Kind::scattering:
