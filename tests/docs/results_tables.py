@@ -1,5 +1,6 @@
 """The tables of the pages that rows in experiments/results/ give: what stands between `<!-- rows: SWEEP TABLE -->` and
-`<!-- end of rows -->` is what `retort table` makes of experiments/results/SWEEP.rows, and nothing is typed.
+`<!-- end of rows -->` is what `retort table` makes of experiments/results/SWEEP.rows, and nothing is typed. So is what
+stands between `<!-- membership: SWEEP -->` and its end: what its trials' audits of membership found.
 
 usage: results_tables.py --root DIR --retort PROGRAM [--write] [PAGE…]     no PAGE: experiments/RESULTS.md
 Exits 1 where a table differs from its rows, where an archive does not verify, and where one stands on no page; --write
@@ -7,13 +8,16 @@ mends the tables.
 """
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"<!-- rows: (\S+) (\S+) -->\n(.*?)<!-- end of rows -->\n", re.DOTALL)
+BLOCK = re.compile(r"<!-- (?P<kind>rows: (?P<sweep>\S+) (?P<table>\S+)|membership: (?P<audited>\S+)) -->\n(?P<text>.*?)"
+                   r"<!-- end of rows -->\n", re.DOTALL)
+ATTACKS = ("loss threshold", "offline LiRA", "LiRA", "RMIA")
 PAGES = ("experiments/RESULTS.md",)
 
 
@@ -64,10 +68,57 @@ def make_table(document):
         yield f"| {label} | " + " | ".join(format_value(row.get(epsilon)) for epsilon in columns) + " |"
 
 
+def archive_path(root, sweep):
+    return os.path.join(root, "experiments/results", sweep + ".rows")
+
+
 def table_text(root, retort, sweep, table):
-    archive = os.path.join(root, "experiments/results", sweep + ".rows")
     config = os.path.join(root, "experiments/configs", sweep + ".toml")
-    return "\n".join(make_table(json.loads(call(retort, "table", config, table, "--from", archive, "--json")))) + "\n"
+    document = json.loads(call(retort, "table", config, table, "--from", archive_path(root, sweep), "--json"))
+    return "\n".join(make_table(document)) + "\n"
+
+
+def describe_claims(claims):
+    """The proven ε for replacing an example, and a paper's formula where there is one."""
+    found = [claim for claim in claims if claim["adjacency"] == "example" and claim["neighbour"] == "replace"]
+    proven = [claim["epsilon"] for claim in found if claim["status"] == "proven"]
+    formula = [claim["epsilon"] for claim in found if claim["status"] == "paper-formula"]
+    text = f"{proven[0]:,.3f}" if proven else "∞"
+    return text + (f"; formula {formula[0]:,.3f}" if formula else "")
+
+
+def make_membership_row(trial):
+    """The cells of one audited trial, with an attack's bound in the order of ATTACKS; None where no attack ran."""
+    findings = {}
+    for finding in (trial["audit"] or {"findings": []})["findings"]:
+        attack = next((name for name in ATTACKS if finding["subject"].startswith(name)), None)
+        if finding["kind"] == "membership" and finding["ran"] and attack:
+            findings[attack] = finding
+    if not findings:
+        return None
+    if len(findings) != len(ATTACKS):
+        raise ValueError(f"{trial['name']} was attacked by {', '.join(findings)} alone")
+    figures = {figure["name"]: figure["value"] for figure in findings["RMIA"]["figures"]}
+    found = [100 * figures["tpr_at_fpr_0.001" + end] for end in ("", ".low", ".high")]
+    name = trial["spec"]["name"].removesuffix(f"-{trial['spec']['data']['name']}-s{trial['spec']['seed']}")
+    return [f"`{name}`", f"{100 * trial['metrics']['test.accuracy']:.1f} %", describe_claims(trial["claims"]),
+            *(f"ε ≥ {math.floor(100 * findings[attack]['claim']['lower']) / 100:.2f}" for attack in ATTACKS), f"{figures['auc']:.2f}",
+            f"{found[0]:.1f} % ({found[1]:.1f} to {found[2]:.1f})"]
+
+
+def membership_text(root, retort, sweep):
+    heads = ["attacked", "test accuracy", "proven ε (replaced example)", "loss", *ATTACKS[1:], "AUC of RMIA",
+             "RMIA finds at a false positive rate of 0.001"]
+    with tempfile.TemporaryDirectory() as folder:
+        results = os.path.join(folder, "results")
+        call(retort, "import", archive_path(root, sweep), "--results", results)
+        trials = json.loads(call(retort, "list", "--results", results, "--json"))["trials"]
+        shown = [json.loads(call(retort, "show", trial["name"], "--results", results, "--json")) for trial in trials]
+    rows = [row for row in map(make_membership_row, shown) if row]
+    if not rows:
+        raise ValueError("no trial has an audit of membership")
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join("|" + "|".join(cell if cell == "---" else f" {cell} " for cell in line) + "|\n" for line in lines)
 
 
 def check_page(options, page, shown, problems):
@@ -77,18 +128,21 @@ def check_page(options, page, shown, problems):
         text = file.read()
     mended = text
     for block in BLOCK.finditer(text):
-        sweep, table, printed = block.groups()
+        sweep = block["sweep"] or block["audited"]
         shown.add(sweep)
         try:
-            made = table_text(options.root, options.retort, sweep, table)
+            if block["audited"]:
+                made = membership_text(options.root, options.retort, sweep)
+            else:
+                made = table_text(options.root, options.retort, sweep, block["table"])
         except ValueError as error:
             problems.append(f"{page}: rows of {sweep}: {error}")
             continue
-        if printed == made:
+        if block["text"] == made:
             continue
         if not options.write:
             problems.append(f"{page}: the table of {sweep} is not what its rows give:\n{made}")
-        mended = mended.replace(block[0], f"<!-- rows: {sweep} {table} -->\n{made}<!-- end of rows -->\n")
+        mended = mended.replace(block[0], f"<!-- {block['kind']} -->\n{made}<!-- end of rows -->\n")
     if options.write and mended != text:
         with open(path, "w", encoding="utf-8") as file:
             file.write(mended)
@@ -106,7 +160,7 @@ def verify(root, retort, sweep):
     """The archive becomes a results folder whose digests and claims hold."""
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "results")
-        call(retort, "import", os.path.join(root, "experiments/results", sweep + ".rows"), "--results", results)
+        call(retort, "import", archive_path(root, sweep), "--results", results)
         call(retort, "verify", "--results", results)
 
 

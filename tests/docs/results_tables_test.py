@@ -50,6 +50,20 @@ class ResultsTables(unittest.TestCase):
         self.assertEqual(self.check("--write"), (0, ""))
         self.assertEqual(self.check(), (0, ""))
 
+    def test_another_bound_of_an_attack_is_found_and_mended(self):
+        self.edit(PAGE, r"(<!-- membership: digits/membership -->.*?`dpsgd`[^\n]*?ε ≥ 0\.)1", r"\g<1>9")
+        code, said = self.check()
+        self.assertEqual(code, 1)
+        self.assertIn("the table of digits/membership is not what its rows give", said)
+        self.assertEqual(self.check("--write"), (0, ""))
+        self.assertEqual(self.check(), (0, ""))
+
+    def test_rows_without_an_audit_make_no_table_of_attacks(self):
+        self.edit(PAGE, "<!-- rows: imagenette/mobilenet imagenette -->", "<!-- membership: imagenette/mobilenet -->")
+        code, said = self.check()
+        self.assertEqual(code, 1)
+        self.assertIn("imagenette/mobilenet: no trial has an audit of membership", said)
+
     def test_rows_that_were_edited_are_refused(self):
         self.edit(ROWS, r'("test\.accuracy",0\.)\d', r"\g<1>1")
         code, said = self.check()
