@@ -73,6 +73,7 @@ std::optional<std::string> FindVariable(const std::vector<std::string>& environm
 LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environment) {
   LaunchEnvironment launch;
   launch.exit_code_file = FindVariable(environment, "RETORT_EXIT_CODE_FILE").value_or("");
+  launch.mpi_library = FindVariable(environment, "RETORT_MPI_LIBRARY").value_or("");
   const auto declare = [&](const char* size, const char* local_rank, const char* local_size) {
     if (FindVariable(environment, size).value_or("").empty()) return false;
     launch.declared_ranks = FindNumber(environment, size).value_or(0);
@@ -87,6 +88,7 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
     return launch;
   }
   const bool has_pmix = FindVariable(environment, "PMIX_RANK").has_value();
+  launch.under_pmi = FindVariable(environment, "PMI_RANK").has_value();
   if (declare("SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE")) {
     launch.under_mpi = has_pmix;
     const std::string tasks = FindVariable(environment, "SLURM_STEP_TASKS_PER_NODE").value_or("");
@@ -98,7 +100,7 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
   } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS") ||
              declare("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE") ||
              declare("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
-    launch.under_mpi = false;  // another MPI's launcher, or a PMI that Open MPI 4 does not speak
+    launch.under_mpi = false;  // another MPI's launcher
   } else if (launch.declared_by = FindLaterRank(environment); !launch.declared_by.empty()) {
     launch.declared_ranks = 0;
     launch.later_rank = true;
@@ -124,7 +126,7 @@ Status CheckWorldSize(const LaunchEnvironment& launch, int world_size) {
       "), but this one is in an MPI world of " + std::to_string(world_size) +
       ": each would take itself for the only one. Start them with\n  cluster/launch/mpirun.sh -np " + ranks +
       " retort run ...\nalso inside a Slurm allocation (instead of srun), with the mpirun "
-      "of the Open MPI that Retort was built with.");
+      "of the MPI that libretort_mpi.so was compiled for. For another MPI compile it again: cluster/mpi/README.md.");
 }
 
 Result<std::optional<AllocationEnd>> FindAllocationEnd(const std::vector<std::string>& environment) {

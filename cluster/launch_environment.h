@@ -12,6 +12,7 @@ namespace retort::cluster {
 
 struct LaunchEnvironment {
   bool under_mpi = false;   // an MPI launcher started this process: open an MpiWorld
+  bool under_pmi = false;   // a launcher that speaks PMI did (MPICH's, Slurm's): MayJoinWorld says whether to
   int declared_ranks = 1;   // how many processes the launcher says it started; 0: no number
   std::string declared_by;  // the variable that says so; empty when none does
   bool later_rank = false;  // it says that this is not the first process, and not how many there are
@@ -21,6 +22,7 @@ struct LaunchEnvironment {
   // Set by cluster/launch/mpirun.sh: world rank 0 writes the exit code of the whole run here (decimal,
   // newline); "<it>.ready" is created by OpenMpiWorld once signals may be sent. Empty: no wrapper.
   std::string exit_code_file;
+  std::string mpi_library;  // RETORT_MPI_LIBRARY: the plug-in to load in place of the one beside the program
 };
 
 // Returns the value of NAME in "NAME=value" entries.

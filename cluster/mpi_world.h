@@ -1,5 +1,5 @@
-// The MPI world without MPI's header: a library that is loaded only when an MPI launcher started the
-// process, so that `retort` also runs where no MPI is installed.
+// The MPI world. MPI itself is in a library (mpi/retort_mpi.h) that is loaded only when a launcher started the process,
+// so that `retort` also runs where no MPI is installed, and with any MPI whose mpicc compiled that library.
 #pragma once
 
 #include <chrono>
@@ -26,29 +26,21 @@ class MpiWorld {
   [[noreturn]] virtual void Abort(int exit_code) = 0;
 };
 
-// Returns the library's file beside the running program.
-[[nodiscard]] std::string DefaultMpiLibrary();
+// Returns the file of the plug-in: what RETORT_MPI_LIBRARY names, else libretort_mpi.so beside the running program.
+[[nodiscard]] std::string FindMpiLibrary(const LaunchEnvironment& launch);
 
-// Loads the library and calls MPI_Init; install signal handlers before. Creates
-// "<launch.exit_code_file>.ready" on world rank 0. Error: environment when the library or Open MPI is
-// missing or of another build, when MPI fails, or when the world is not the one the launcher declared;
+// Returns which MPI the plug-in in this file was compiled for, in MPI's words ("Open MPI v4.1.4, ..."). No MPI_Init.
+// Error: environment when the library or its MPI cannot be loaded, or it has the interface of another version.
+[[nodiscard]] Result<std::string> ReadMpiVersion(const std::string& library);
+
+// Whether a launcher started this process as a rank of a world that the plug-in can join: Open MPI's launchers and
+// PMIx any plug-in, those of PMI (MPICH's) one of another MPI than Open MPI, which does not speak it.
+[[nodiscard]] bool MayJoinWorld(const LaunchEnvironment& launch);
+
+// Loads the plug-in and calls MPI_Init; install signal handlers before. Creates
+// "<launch.exit_code_file>.ready" on world rank 0. Error: environment when the plug-in or its MPI is
+// missing or of another version, when MPI fails, or when the world is not the one the launcher declared;
 // refused when this process has been in such a world before.
-[[nodiscard]] Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(const LaunchEnvironment& launch,
-                                                             const std::string& library = DefaultMpiLibrary());
-
-// Raised when MpiWorld, Channel or Envelope change their layout.
-inline constexpr int kMpiLibraryRevision = 1;
-inline constexpr const char* kMpiRevisionSymbol = "retort_mpi_revision";
-inline constexpr const char* kMpiOpenSymbol = "retort_mpi_open";
-
-// What retort_mpi_open returns: the world, owned by the caller, or the reason there is none.
-struct OpenedMpiWorld {
-  MpiWorld* world = nullptr;
-  Status status;
-};
-
-using MpiRevisionFunction = int (*)();
-// `result` is filled in; nothing is thrown.
-using MpiOpenFunction = void (*)(const LaunchEnvironment* launch, OpenedMpiWorld* result);
+[[nodiscard]] Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(const LaunchEnvironment& launch);
 
 }  // namespace retort::cluster

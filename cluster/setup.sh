@@ -2,7 +2,7 @@
 # Installs what Retort's build needs and is not there yet; safe to run again. Says what it will do before it does it.
 #
 #   bash cluster/setup.sh            Debian packages, and LibTorch from its PyPI wheel into build/deps/
-#   bash cluster/setup.sh --tests    also what only the tests need (readers for pandas, h5py, xarray; promtool; Slurm)
+#   bash cluster/setup.sh --tests    also what only the tests need (readers for pandas, h5py, xarray; promtool; Slurm; MPICH)
 #   bash cluster/setup.sh --cuda     also the GPU wheels that libretort_cuda.so links
 #   bash cluster/setup.sh --bench    also what Python's torch needs to run, and torchvision: peers in tests/bench and tests/reference
 #   bash cluster/setup.sh --check    changes nothing; exit 3 when something is missing
@@ -21,7 +21,7 @@ packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libsodium-dev zlib1g-dev libdeflate-dev libutf8proc-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev
   libbenchmark-dev libopenmpi-dev openmpi-bin libgloo-dev libjpeg62-turbo-dev libpng-dev
   libcairo2-dev fonts-dejavu-core)
-test_packages=(clang-format openssl prometheus procps iproute2 slurm-wlm munge hdf5-tools groff zsh fish)
+test_packages=(clang-format openssl prometheus procps iproute2 slurm-wlm munge mpich libmpich-dev hdf5-tools groff zsh fish)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0 jsonschema==4.26.0
   onnx==1.23.2 onnxruntime==1.32.0)
 bench_wheels=("torch==$torch_version" torchvision==0.26.0 pillow==13.0.0 numpy==2.3.5 safetensors==0.8.0

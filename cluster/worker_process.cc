@@ -313,7 +313,7 @@ Status DieWithParent(int socket_fd) {
 
 [[gnu::noinline]] void ReserveStack() {
   constexpr std::size_t kBytes = 512UL << 10, kPage = 4096;  // a step of training uses less than half of it
-  volatile char stack[kBytes];
+  [[maybe_unused]] volatile char stack[kBytes];
   for (std::size_t at = 0; at < kBytes; at += kPage) stack[at] = 0;
 }
 

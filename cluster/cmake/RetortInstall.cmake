@@ -57,6 +57,10 @@ endif()
 file(GLOB scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cluster/launch/*.sh" "${PROJECT_SOURCE_DIR}/cluster/launch/*.sbatch")
 install(PROGRAMS ${scripts} DESTINATION "${RETORT_INSTALL_HOME}/launch" COMPONENT retort)
 
+# For a site whose MPI is another: compiled there by its mpicc.
+file(GLOB mpi_plugin CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cluster/mpi/*")
+install(FILES ${mpi_plugin} DESTINATION "${RETORT_INSTALL_SHARE}/mpi" COMPONENT retort)
+
 # Under the paths that they have here.
 foreach(folder experiments/configs experiments/data experiments/examples tests/fixtures/smoke tests/fixtures/data tests/fixtures/folders
         monitoring/dashboards monitoring/rules monitoring/provisioning)

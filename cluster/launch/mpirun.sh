@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a program under Open MPI's mpirun with the settings that Retort needs:
+# Runs a program under mpirun, Open MPI's or MPICH's, with the settings that Retort needs:
 #   cluster/launch/mpirun.sh -np 3 retort run sweep.toml
 # Arguments are mpirun's. RETORT_MPIRUN names another mpirun than the one in PATH. RETORT_GRACE_SECONDS (5) is
 # for an end that does not come through this script (a killed rank, a signal to mpirun itself): mpirun waits
@@ -14,6 +14,8 @@
 #   rank 0 is on a host that shares neither this folder nor that of --results, so that its word is not known.
 # - Hosts given by --hostfile or --host that do not answer are left out, and -np is lowered to what is left.
 #   A host that falls silent ends the job after 25 s (Open MPI's own value is 8 minutes).
+# - MPICH's mpirun (Hydra) kills the job where a rank or a host is lost, and does not wait: the code is 137, and what was
+#   saved before goes on.
 # - On one host the ranks talk through shared memory and open no port; mpirun itself always listens for its
 #   daemons on other hosts.
 set -u
@@ -27,6 +29,8 @@ if ! command -v "$mpirun" >/dev/null; then
   echo "$0: there is no '$mpirun' here. Install Open MPI (apt-get install openmpi-bin), or run retort without it." >&2
   exit 3
 fi
+hydra=0
+case $("$mpirun" --version 2>/dev/null </dev/null) in *HYDRA*) hydra=1 ;; esac
 
 # shellcheck source=child-process.sh
 . "$(dirname "$(readlink -f "$0")")/child-process.sh" || exit 3
@@ -37,11 +41,15 @@ trap 'rm -rf "$state" "$word_folder"' EXIT
 
 # --bind-to none: otherwise every rank and its workers share one core. The single-copy mechanism needs a
 # right that containers mostly withhold, and our messages are small.
-options=(--bind-to none --oversubscribe
-  --mca odls_base_sigkill_timeout "${RETORT_GRACE_SECONDS:-5}"
-  --mca oob_tcp_keepalive_time 10 --mca oob_tcp_keepalive_intvl 3 --mca oob_tcp_keepalive_probes 5
-  --mca btl_vader_single_copy_mechanism none)
-if [ "$(id -u)" -eq 0 ]; then options+=(--allow-run-as-root); fi
+if [ "$hydra" -eq 1 ]; then
+  options=(-bind-to none)
+else
+  options=(--bind-to none --oversubscribe
+    --mca odls_base_sigkill_timeout "${RETORT_GRACE_SECONDS:-5}"
+    --mca oob_tcp_keepalive_time 10 --mca oob_tcp_keepalive_intvl 3 --mca oob_tcp_keepalive_probes 5
+    --mca btl_vader_single_copy_mechanism none)
+  if [ "$(id -u)" -eq 0 ]; then options+=(--allow-run-as-root); fi
+fi
 export HWLOC_HIDE_ERRORS=${HWLOC_HIDE_ERRORS:-2}
 
 # Which hosts, how many ranks; and the results folder, where rank 0 writes the exit code too.
@@ -80,15 +88,19 @@ if [ -n "$hosts" ]; then
   if [ "$(wc -l <"$state/hosts")" -gt 1 ] || ! grep -q "^$(hostname) \|^localhost " "$state/hosts"; then
     several_hosts=1
   fi
+  if [ "$hydra" -eq 1 ]; then
+    sed -i 's/ slots=/:/' "$state/hosts"
+    arguments[host_at - 1]=-f
+  fi
 elif [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ] || [ -n "${LSB_HOSTS:-}" ]; then
   several_hosts=1
 fi
-if [ "$several_hosts" -eq 0 ] && [ "$own_transport" -eq 0 ]; then options+=(--mca btl "self,vader"); fi
+if [ "$several_hosts" -eq 0 ] && [ "$own_transport" -eq 0 ] && [ "$hydra" -eq 0 ]; then options+=(--mca btl "self,vader"); fi
 
 # Rank 0 may be on another host: it writes into this folder, which the hosts mostly share, as they share the results.
 if [ "$several_hosts" -eq 1 ]; then
   word_folder=$(mktemp -d "$PWD/.retort-mpirun.XXXXXX" 2>/dev/null) || word_folder=$state
-  options+=(-x RETORT_EXIT_CODE_FILE)
+  if [ "$hydra" -eq 0 ]; then options+=(-x RETORT_EXIT_CODE_FILE); fi    # Hydra passes all variables on
 fi
 export RETORT_EXIT_CODE_FILE="$word_folder/exit-code"
 ready="$RETORT_EXIT_CODE_FILE.ready"

@@ -1,6 +1,5 @@
 #include "orchestrator/doctor/program_check.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -154,23 +153,9 @@ constexpr const char* kWrapper = "cluster/launch/mpirun.sh -np N retort run …"
 
 // The MPI library itself says which it is; no MPI_Init is needed for that.
 void LoadLibrary(MpiFacts& facts) {
-  const std::string path = cluster::DefaultMpiLibrary();
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* const text = ::dlerror();
-    facts.library_trouble = text != nullptr ? text : path + " cannot be loaded";
-    return;
-  }
-  const auto revision = reinterpret_cast<cluster::MpiRevisionFunction>(::dlsym(library, cluster::kMpiRevisionSymbol));
-  if (revision == nullptr || revision() != cluster::kMpiLibraryRevision) {
-    facts.library_trouble = path + " belongs to another build of Retort";
-    return;
-  }
-  using VersionFunction = int (*)(char*, int*);
-  const auto version = reinterpret_cast<VersionFunction>(::dlsym(library, "MPI_Get_library_version"));
-  std::array<char, 8192> text{};  // MPICH's MPI_MAX_LIBRARY_VERSION_STRING, the largest
-  int length = 0;
-  if (version != nullptr && version(text.data(), &length) == 0) facts.library_version = FirstLine(text.data());
+  const Result<std::string> version = cluster::ReadMpiVersion(cluster::FindMpiLibrary(facts.launch));
+  if (version.ok()) facts.library_version = FirstLine(*version);
+  if (!version.ok()) facts.library_trouble = version.status().message();
 }
 
 int NumberOf(const std::vector<std::string>& environment, const char* name) {
@@ -182,6 +167,8 @@ int NumberOf(const std::vector<std::string>& environment, const char* name) {
 
 bool Says(const ProgramRun& run, const char* words) { return run.text.find(words) != std::string::npos; }
 
+bool IsOpenMpi(const ProgramRun& version) { return Says(version, "Open MPI") || Says(version, "OpenRTE"); }
+
 // The sentence in mpirun's box of dashes that says most.
 std::string Complaint(const ProgramRun& run) {
   if (run.timed_out) return "no end within 3 s";
@@ -191,7 +178,8 @@ std::string Complaint(const ProgramRun& run) {
 
 void StartRanks(const std::vector<std::string>& environment, MpiFacts& facts) {
   std::vector<std::string> words = {facts.mpirun};
-  if (facts.root) words.emplace_back("--allow-run-as-root");
+  const bool open = IsOpenMpi(facts.version);
+  if (facts.root && open) words.emplace_back("--allow-run-as-root");
   const auto with = [&](std::vector<std::string> more) {
     std::vector<std::string> all = words;
     all.insert(all.end(), more.begin(), more.end());
@@ -199,7 +187,8 @@ void StartRanks(const std::vector<std::string>& environment, MpiFacts& facts) {
   };
   facts.asked = true;
   facts.plain = with({"-np", "2", "true"});
-  if (!facts.plain.succeeded() && !facts.plain.timed_out) facts.helped = with({"--oversubscribe", "-np", "2", "true"});
+  if (open && !facts.plain.succeeded() && !facts.plain.timed_out)
+    facts.helped = with({"--oversubscribe", "-np", "2", "true"});
 }
 
 }  // namespace
@@ -213,6 +202,7 @@ MpiFacts ReadMpiFacts(const std::vector<std::string>& environment, bool built) {
   facts.root = ::geteuid() == 0;
   if (!built) return facts;
   LoadLibrary(facts);
+  facts.joins = cluster::MayJoinWorld(facts.launch);
   facts.named = cluster::FindVariable(environment, "RETORT_MPIRUN").value_or("");
   facts.mpirun = FindProgram(facts.named.empty() ? "mpirun" : facts.named, environment);
   if (facts.mpirun.empty()) return facts;
@@ -234,14 +224,19 @@ std::optional<Finding> CheckMpiLibrary(const MpiFacts& facts) {
                    facts.library_trouble + ": no run under mpirun", std::string(kInstall) + "; then build again"};
   const std::string library = FindSeries(facts.library_version), launcher = FindSeries(facts.version.text);
   const bool open = facts.library_version.find("Open MPI") != std::string::npos;
-  if (!open)
-    return Finding{"MPI library", Level::warning,
-                   fmt::format("libretort_mpi.so is linked with \"{}\", which is not Open MPI", facts.library_version),
-                   std::string(kInstall) + "; then configure and build again"};
-  if (facts.version.found && !facts.version.timed_out && library != launcher)
+  const bool answered = facts.version.found && !facts.version.timed_out;
+  if (answered && open != IsOpenMpi(facts.version))
     return Finding{
         "MPI library", Level::warning,
-        fmt::format("libretort_mpi.so is linked with Open MPI {}, {} is \"{}\": ranks would not find each other",
+        fmt::format("libretort_mpi.so is compiled for \"{}\", and {} is of another MPI: ranks would not find "
+                    "each other",
+                    facts.library_version, facts.mpirun),
+        "name the mpirun of that MPI in RETORT_MPIRUN, or compile the library for this one: "
+        "cluster/mpi/README.md"};
+  if (answered && open && library != launcher)
+    return Finding{
+        "MPI library", Level::warning,
+        fmt::format("libretort_mpi.so is compiled for Open MPI {}, {} is \"{}\": ranks would not find each other",
                     library, facts.mpirun, FirstLine(facts.version.text)),
         fmt::format("put the bin folder of Open MPI {} first in PATH, or name its mpirun in RETORT_MPIRUN", library)};
   return Finding{"MPI library", Level::ok, facts.library_version.substr(0, facts.library_version.find(','))};
@@ -259,12 +254,14 @@ Finding CheckMpirun(const MpiFacts& facts) {
   if (facts.version.timed_out)
     return {"mpirun", Level::warning, facts.mpirun + " --version does not end",
             "look at the disk that it is read from"};
-  if (!facts.asked) return {"mpirun", Level::ok, FirstLine(facts.version.text)};
-  const std::string root = facts.root ? " as root with --allow-run-as-root" : "";
+  const std::string launcher =
+      IsOpenMpi(facts.version) ? FirstLine(facts.version.text) : facts.mpirun + " " + FindSeries(facts.version.text);
+  if (!facts.asked) return {"mpirun", Level::ok, launcher};
+  const bool allows_root = facts.root && IsOpenMpi(facts.version);
+  const std::string root = allows_root ? " as root with --allow-run-as-root" : "";
   if (facts.plain.succeeded())
     return {"mpirun", Level::ok,
-            fmt::format("{} starts two ranks{}", FirstLine(facts.version.text),
-                        facts.root ? root + " (mpirun.sh gives it)" : "")};
+            fmt::format("{} starts two ranks{}", launcher, allows_root ? root + " (mpirun.sh gives it)" : "")};
   if (facts.helped && facts.helped->succeeded()) {
     const std::string why = Says(facts.plain, "slots") ? "it counts too few slots here" : Complaint(facts.plain);
     return {"mpirun", Level::note, fmt::format("starts two ranks{} with --oversubscribe alone: {}", root, why),
@@ -283,14 +280,14 @@ std::optional<Finding> CheckRanks(const MpiFacts& facts) {
   if (launch.declared_ranks < 1)
     return Finding{"ranks", Level::problem, launch.declared_by + " is no number of processes",
                    "unset " + launch.declared_by};
-  if (!launch.under_mpi && launch.declared_ranks > 1)
+  const bool joins = launch.under_mpi || facts.joins;
+  if (!joins && launch.declared_ranks > 1)
     return Finding{
         "ranks", Level::problem,
         fmt::format("{}={} started this process, but there is no MPI world: each would take itself for the only one",
                     launch.declared_by, launch.declared_ranks),
         fmt::format("cluster/launch/mpirun.sh -np {} retort run … in place of srun", launch.declared_ranks)};
-  if (launch.under_mpi)
-    return Finding{"ranks", Level::ok, fmt::format("one of {} in an MPI world", launch.declared_ranks)};
+  if (joins) return Finding{"ranks", Level::ok, fmt::format("one of {} in an MPI world", launch.declared_ranks)};
   if (facts.allotted > 1)
     return Finding{"ranks", Level::note,
                    fmt::format("the Slurm allocation is for {} tasks, and this is one process: started like this, "

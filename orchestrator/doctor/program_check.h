@@ -38,7 +38,7 @@ struct ProgramRun {
 struct MpiFacts {
   bool built = true;                 // with MPI
   std::string library_trouble;       // why libretort_mpi.so cannot be loaded; empty when it can
-  std::string library_version;       // of the MPI that it is linked with: "Open MPI v4.1.4, package: …"
+  std::string library_version;       // of the MPI that it is compiled for: "Open MPI v4.1.4, package: …"
   std::string mpirun;                // path; empty when there is none
   std::string named;                 // RETORT_MPIRUN
   bool root = false;                 // mpirun refuses root unless it is told that this is meant
@@ -47,6 +47,7 @@ struct MpiFacts {
   std::optional<ProgramRun> helped;  // the same with --oversubscribe, where that failed
   bool asked = false;                // `plain` was run
   cluster::LaunchEnvironment launch;
+  bool joins = false;          // this process is a rank whose world the library can join
   int allotted = 1;            // tasks that the allocation is for (SLURM_NTASKS)
   bool several_nodes = false;  // the allocation has more than one
 };
@@ -57,7 +58,7 @@ struct MpiFacts {
 // "4.1" out of "mpirun (Open MPI) 4.1.4" or "Open MPI v4.1.4, package: …"; empty when there is none.
 [[nodiscard]] std::string FindSeries(const std::string& version);
 
-// Of the library beside this program. Nothing for a build without MPI.
+// Of the library beside this program, or that RETORT_MPI_LIBRARY names. Nothing for a build without MPI.
 [[nodiscard]] std::optional<Finding> CheckMpiLibrary(const MpiFacts& facts);
 [[nodiscard]] Finding CheckMpirun(const MpiFacts& facts);
 // N processes that each take themselves for the only one, and an allocation of which one process uses a part.

@@ -13,6 +13,7 @@
 
 #include "cluster/host.h"
 #include "cluster/launch_environment.h"
+#include "cluster/mpi_world.h"
 #include "cluster/worker_process.h"
 #include "cluster/worker_questions.h"
 #include "experiments/base/environment.h"
@@ -49,7 +50,7 @@ std::vector<std::string> ReadProcessEnvironment() {
 }
 
 bool IsWorldRankZero(const std::vector<std::string>& environment) {
-  if (!cluster::ReadLaunchEnvironment(environment).under_mpi) return true;
+  if (!cluster::MayJoinWorld(cluster::ReadLaunchEnvironment(environment))) return true;
   static constexpr std::array<std::string_view, 3> kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
   for (const std::string_view name : kRankVariables)
     if (const std::optional<std::string> rank = cluster::FindVariable(environment, name)) return *rank == "0";

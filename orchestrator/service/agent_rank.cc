@@ -184,7 +184,7 @@ void WriteLauncherExitCode(const cluster::LaunchEnvironment& launch, int exit_co
 
 Result<MpiRun> MpiRun::Open(const RunOptions& options) {
   MpiRun run(cluster::ReadLaunchEnvironment(options.environment));
-  if (!run.launch_.under_mpi) {
+  if (!cluster::MayJoinWorld(run.launch_)) {
     RETORT_RETURN_IF_ERROR(cluster::CheckWorldSize(run.launch_, 1));
     return run;
   }

@@ -50,7 +50,7 @@ class ResultsTables(unittest.TestCase):
         self.assertEqual(self.check("--write"), (0, ""))
         self.assertEqual(self.check(), (0, ""))
 
-    def test_another_bound_of_an_attack_is_found_and_mended(self):
+    def test_another_bound_of_an_attack_is_found(self):
         self.edit(PAGE, r"(<!-- membership: digits/membership -->.*?`dpsgd`[^\n]*?ε ≥ 0\.)1", r"\g<1>9")
         code, said = self.check()
         self.assertEqual(code, 1)
@@ -58,7 +58,7 @@ class ResultsTables(unittest.TestCase):
         self.assertEqual(self.check("--write"), (0, ""))
         self.assertEqual(self.check(), (0, ""))
 
-    def test_rows_without_an_audit_make_no_table_of_attacks(self):
+    def test_rows_without_an_audit_make_no_table(self):
         self.edit(PAGE, "<!-- rows: imagenette/mobilenet imagenette -->", "<!-- membership: imagenette/mobilenet -->")
         code, said = self.check()
         self.assertEqual(code, 1)

@@ -63,6 +63,7 @@ cd ..
 if [ "${3:-}" = mpi ]; then
   case_name="under the launcher that was installed"
   expect_file moved/libexec/retort/libretort_mpi.so
+  expect_file moved/share/retort/mpi/retort_mpi.c
   run moved/libexec/retort/launch/mpirun.sh -np 2 retort run naps.toml --results results/ranks
   expect_code 0
   run retort status --results results/ranks --json

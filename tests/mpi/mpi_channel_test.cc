@@ -88,7 +88,9 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   std::vector<std::string> environment;
   for (char** entry = ::environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  auto world = retort::cluster::OpenMpiWorld(retort::cluster::ReadLaunchEnvironment(environment), MPI_LIBRARY);
+  retort::cluster::LaunchEnvironment launch = retort::cluster::ReadLaunchEnvironment(environment);
+  if (launch.mpi_library.empty()) launch.mpi_library = MPI_LIBRARY;
+  auto world = retort::cluster::OpenMpiWorld(launch);
   if (!world.ok()) {
     std::fprintf(stderr, "%s\n", world.status().message().c_str());
     return 3;

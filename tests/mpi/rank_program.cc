@@ -38,13 +38,14 @@ int main(int argc, char** argv) {
   InstallHandlers();
   std::vector<std::string> environment;
   for (char** entry = ::environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  const auto launch = retort::cluster::ReadLaunchEnvironment(environment);
-  if (!launch.under_mpi) {
+  auto launch = retort::cluster::ReadLaunchEnvironment(environment);
+  if (launch.mpi_library.empty()) launch.mpi_library = MPI_LIBRARY;
+  if (!retort::cluster::MayJoinWorld(launch)) {
     const auto alone = retort::cluster::CheckWorldSize(launch, 1);
     std::fprintf(stderr, "%s\n", alone.ok() ? "alone" : alone.message().c_str());
     return alone.ok() ? 0 : 3;
   }
-  auto world = retort::cluster::OpenMpiWorld(launch, MPI_LIBRARY);
+  auto world = retort::cluster::OpenMpiWorld(launch);
   if (!world.ok()) {
     std::fprintf(stderr, "%s\n", world.status().message().c_str());
     return 3;

@@ -98,7 +98,9 @@ TEST(LaunchEnvironmentTest, AVariableIsFoundByItsWholeName) {
 }
 
 TEST(MpiWorldTest, AMissingLibraryIsNamedWithTheRemedy) {
-  const auto world = OpenMpiWorld({}, "/nonexistent/libretort_mpi.so");
+  LaunchEnvironment launch;
+  launch.mpi_library = "/nonexistent/libretort_mpi.so";
+  const auto world = OpenMpiWorld(launch);
   ASSERT_FALSE(world.ok());
   EXPECT_EQ(world.status().code(), StatusCode::environment);
   EXPECT_THAT(world.status().message(), HasSubstr("/nonexistent/libretort_mpi.so"));
@@ -106,7 +108,36 @@ TEST(MpiWorldTest, AMissingLibraryIsNamedWithTheRemedy) {
 }
 
 TEST(MpiWorldTest, TheLibraryLiesBesideTheProgram) {
-  EXPECT_THAT(DefaultMpiLibrary(), ::testing::EndsWith("/libretort_mpi.so"));
+  EXPECT_THAT(FindMpiLibrary(ReadLaunchEnvironment({"RETORT_MPI_LIBRARY="})), ::testing::EndsWith("/libretort_mpi.so"));
+  EXPECT_EQ(FindMpiLibrary(ReadLaunchEnvironment({"RETORT_MPI_LIBRARY=/opt/x.so"})), "/opt/x.so");
+}
+
+TEST(MpiWorldTest, AnotherLibraryIsRefusedWithTheRemedy) {
+  const auto version = ReadMpiVersion("libm.so.6");
+  ASSERT_FALSE(version.ok());
+  EXPECT_EQ(version.status().code(), StatusCode::environment);
+  EXPECT_THAT(version.status().message(), HasSubstr("libm.so.6 is no plug-in of this version of retort"));
+  EXPECT_THAT(version.status().message(), HasSubstr("cluster/mpi"));
+}
+
+TEST(MpiWorldTest, AnInterfaceOfAnotherVersionIsRefused) {
+  const auto version = ReadMpiVersion(OTHER_MPI_INTERFACE);
+  ASSERT_FALSE(version.ok());
+  EXPECT_THAT(version.status().message(), HasSubstr("has interface 99, and this retort needs 1"));
+}
+
+TEST(MpiWorldTest, OnlyALibraryOfAnotherMpiJoinsPmi) {
+  LaunchEnvironment launch = ReadLaunchEnvironment({"PMI_RANK=0", "PMI_SIZE=2"});
+  EXPECT_TRUE(launch.under_pmi);
+  launch.mpi_library = OPEN_MPI_PRETENDED;
+  EXPECT_FALSE(MayJoinWorld(launch));
+  launch.mpi_library = MPICH_PRETENDED;
+  EXPECT_TRUE(MayJoinWorld(launch));
+  launch.mpi_library = "/nonexistent/libretort_mpi.so";
+  EXPECT_FALSE(MayJoinWorld(launch));
+  launch = ReadLaunchEnvironment({});
+  launch.mpi_library = MPICH_PRETENDED;
+  EXPECT_FALSE(MayJoinWorld(launch));
 }
 
 }  // namespace

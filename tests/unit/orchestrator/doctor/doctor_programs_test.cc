@@ -156,8 +156,12 @@ TEST(DoctorMpi, AnotherMpiThanTheBuiltOneIsAWarning) {
   EXPECT_EQ(CheckMpiLibrary(facts)->level, Level::warning);
   EXPECT_THAT(CheckMpiLibrary(facts)->remedy, HasSubstr("RETORT_MPIRUN"));
   facts.version = Ran(0, "HYDRA build details:\n    Version: 4.1\n");  // of MPICH, by accident as high
-  facts.library_version = "MPICH Version: 4.1";
   EXPECT_EQ(CheckMpiLibrary(facts)->level, Level::warning);
+  facts.library_version = "MPICH Version: 4.0.2";
+  EXPECT_EQ(CheckMpiLibrary(facts)->level, Level::ok);
+  facts.version = Ran(0, "mpirun (Open MPI) 4.1.4\n");
+  EXPECT_EQ(CheckMpiLibrary(facts)->level, Level::warning);
+  EXPECT_THAT(CheckMpiLibrary(facts)->remedy, HasSubstr("cluster/mpi/README.md"));
   EXPECT_EQ(FindSeries("mpirun (Open MPI) 4.1.4"), FindSeries("Open MPI v4.1.6, package: x"));
   EXPECT_EQ(FindSeries("none"), "");
 }
@@ -178,6 +182,9 @@ TEST(DoctorMpi, SingletonsAreAProblemAndAnIdleAllocationIsANote) {
   EXPECT_THAT(CheckRanks(facts)->remedy, HasSubstr("mpirun.sh -np 4"));
   facts.launch = cluster::ReadLaunchEnvironment({"PMI_SIZE=2"});
   EXPECT_EQ(CheckRanks(facts)->level, Level::problem);
+  facts.joins = true;
+  EXPECT_EQ(CheckRanks(facts)->level, Level::ok);
+  facts.joins = false;
   facts.launch = cluster::ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=2"});
   EXPECT_EQ(CheckRanks(facts)->level, Level::ok);
   facts.launch = {};
