@@ -1,6 +1,6 @@
 """The tables of the pages that rows in experiments/results/ give: what stands between `<!-- rows: SWEEP TABLE -->` and
-`<!-- end of rows -->` is what `retort table` makes of experiments/results/SWEEP.rows, and nothing is typed. So is what
-stands between `<!-- membership: SWEEP -->` and its end: what its trials' audits of membership found.
+`<!-- end of rows -->` is what `retort table` makes of experiments/results/SWEEP.rows, and nothing is typed. Profiles behind
+TABLE add the rows of SWEEP-PROFILE.rows. So is what stands between `<!-- membership: SWEEP -->` and its end: what its trials' audits of membership found.
 
 usage: results_tables.py --root DIR --retort PROGRAM [--write] [PAGE…]     no PAGE: experiments/RESULTS.md
 Exits 1 where a table differs from its rows, where an archive does not verify, and where one stands on no page; --write
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"<!-- (?P<kind>rows: (?P<sweep>\S+) (?P<table>\S+)|membership: (?P<audited>\S+)) -->\n(?P<text>.*?)"
+BLOCK = re.compile(r"<!-- (?P<kind>rows: (?P<sweep>\S+) (?P<table>\S+)(?P<profiles>(?: [\w-]+)*)|membership: (?P<audited>\S+)) -->\n(?P<text>.*?)"
                    r"<!-- end of rows -->\n", re.DOTALL)
 ATTACKS = ("loss threshold", "offline LiRA", "LiRA", "RMIA")
 PAGES = ("experiments/RESULTS.md",)
@@ -42,23 +42,23 @@ def proven_epsilon(claims):
     return found[0] if found else None
 
 
-def make_table(document):
-    """Lines of Markdown: a row for each of the table's rows, and for each teacher's network; a column for each ε that is
+def make_table(documents):
+    """Lines of Markdown: a row for each of the tables' rows, and for each teacher's network; a column for each ε that is
     proven for adding or removing an example, or the one column of a table in which none is."""
     rows = {}
-    for teacher in document["teachers"]:
+    for teacher in (teacher for document in documents for teacher in document["teachers"]):
         if teacher["mean"] is None:
             continue
         label = f"teacher: `{teacher['method']}`, `{teacher['network']}`"
         rows.setdefault(label, {})[proven_epsilon(teacher["claims"])] = teacher
-    for cell in document["cells"]:
+    for cell in (cell for document in documents for cell in document["cells"]):
         if cell["mean"] is None:
             continue
         words = [f"`{value}`" for key, value in cell["row"].items() if key != "side_information"]
         rows.setdefault(", ".join(words), {})[proven_epsilon(cell["claims"])] = cell
     columns = sorted({epsilon for row in rows.values() for epsilon in row if epsilon is not None})
     if columns and any(None in row for row in rows.values()):
-        raise ValueError(f"table {document['table']}: a row has no proven ε for adding or removing an example, and others have")
+        raise ValueError(f"table {documents[0]['table']}: a row has no proven ε for adding or removing an example, and others have")
     seeds = sorted({cell["n"] for row in rows.values() for cell in row.values()})
     columns = columns or [None]
     yield f"| test accuracy, %; seeds: {' or '.join(str(n) for n in seeds)} | " + " | ".join(
@@ -72,10 +72,17 @@ def archive_path(root, sweep):
     return os.path.join(root, "experiments/results", sweep + ".rows")
 
 
-def table_text(root, retort, sweep, table):
+def archive_names(sweep, profiles):
+    return [sweep, *(f"{sweep}-{profile}" for profile in profiles)]
+
+
+def table_text(root, retort, sweep, table, profiles):
     config = os.path.join(root, "experiments/configs", sweep + ".toml")
-    document = json.loads(call(retort, "table", config, table, "--from", archive_path(root, sweep), "--json"))
-    return "\n".join(make_table(document)) + "\n"
+    documents = []
+    for profile, name in zip([None, *profiles], archive_names(sweep, profiles)):
+        chosen = ["--profile", profile] if profile else []
+        documents.append(json.loads(call(retort, "table", config, table, *chosen, "--from", archive_path(root, name), "--json")))
+    return "\n".join(make_table(documents)) + "\n"
 
 
 def describe_claims(claims):
@@ -129,12 +136,13 @@ def check_page(options, page, shown, problems):
     mended = text
     for block in BLOCK.finditer(text):
         sweep = block["sweep"] or block["audited"]
-        shown.add(sweep)
+        profiles = (block["profiles"] or "").split()
+        shown.update(archive_names(sweep, profiles))
         try:
             if block["audited"]:
                 made = membership_text(options.root, options.retort, sweep)
             else:
-                made = table_text(options.root, options.retort, sweep, block["table"])
+                made = table_text(options.root, options.retort, sweep, block["table"], profiles)
         except ValueError as error:
             problems.append(f"{page}: rows of {sweep}: {error}")
             continue
