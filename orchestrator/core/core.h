@@ -175,6 +175,7 @@ class Core {
   bool more_may_come = false;            // a search may suggest further trials (search_rounds.h)
   bool fills_slots = false;              // that search does so when a slot is free, and not when all have ended
   bool exhausted = false;                // and has none for one before another trial ends or is reopened
+  std::string search_trouble;            // why it suggested nothing while trials ran; tells the run that it ends then
   bool quota_spent = false;              // the stop is the quota's: running again would not help
   std::optional<double> last_tick;       // monotonic
   double silence_due = 0;                // monotonic: no agent or attempt can have been silent for too long before this

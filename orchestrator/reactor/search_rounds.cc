@@ -77,11 +77,12 @@ Status PlanNext(Core& core, const PlanSearch& plan, std::size_t room, Now now, O
 }
 
 // Adds what the search suggests now. Value: trials that were added. An error waits until all that runs has ended, whose
-// work it would lose.
+// work it would lose; until then it is in `search_trouble`.
 Result<std::size_t> Extend(Core& core, const PlanSearch& plan, std::size_t room, Now now, Outbox& outbox) {
   const std::size_t before = core.plan().size();
   const Status planned = PlanNext(core, plan, room, now, outbox);
   if (!planned.ok() && (core.AllFinal() || core.fleet.active().empty())) return planned;
+  if (!planned.ok()) core.search_trouble = planned.message();
   const std::size_t added = core.plan().size() - before;
   if (added == 0 && core.AllFinal())
     core.more_may_come = false;

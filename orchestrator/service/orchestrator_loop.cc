@@ -88,6 +88,11 @@ Status OrchestratorLoop::Suggest(Now now) {
     view_.PrintLine(fmt::format("search: {} have ended, {} more suggested from their scores",
                                 TrialsText(static_cast<std::int64_t>(core_.plan().size() - added)), added),
                     now);
+  if (core_.search_trouble != told_trouble_) {
+    told_trouble_ = core_.search_trouble;
+    view_.PrintLine("search: it ends when what runs has ended, since nothing more can be planned: " + told_trouble_,
+                    now, true);
+  }
   return {};
 }
 

@@ -83,6 +83,7 @@ class OrchestratorLoop {
   FolderWatch folder_;
   StallWatch stall_;
   PlanSearch plan_search_;
+  std::string told_trouble_;  // of the search
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;
   cluster::IdleWait idle_;

@@ -423,6 +423,8 @@ TEST(AshaSimulation, PlanThatLosesATrialWaitsForWhatRuns) {
   EXPECT_EQ(status.code(), StatusCode::refused);
   EXPECT_NE(status.message().find("only adds trials"), std::string::npos) << status.message();
   EXPECT_TRUE(cluster.core().AllFinal());
+  // It was known, and could be told, while trials ran.
+  EXPECT_EQ(cluster.core().search_trouble, status.message());
 }
 
 TEST(AshaSimulation, FinishedSearchIsNotGoneOnWith) {
