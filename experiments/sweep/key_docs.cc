@@ -14,6 +14,7 @@
 #include "experiments/methods/spec_keys.h"
 #include "experiments/sweep/figure_specs.h"
 #include "experiments/sweep/network_tables.h"
+#include "experiments/sweep/search_spec.h"
 #include "experiments/sweep/section_keys.h"
 #include "experiments/sweep/select_spec.h"
 #include "experiments/sweep/toml_tree.h"
