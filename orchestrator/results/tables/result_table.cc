@@ -113,6 +113,9 @@ std::vector<std::string> ListNotes(const PublishedValue& value, const std::vecto
   const bool open = of_epsilon || !FindDeltaPlaces(spec).empty();
   if (open && !value.delta)
     notes.push_back(from + "no δ is stated for this value; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here");
+  if (spec.role == Role::student && !SameDelta(value, spec))
+    notes.push_back(from + "published at δ = " + ShortNumber(*value.delta) + "; here it is " +
+                    ShortNumber(spec.privacy.delta));
   const PublishedValue* printed = FindPrintedParameters(value, published);
   if (printed != nullptr && gathered.parameters && !RoundsToPrinted(*printed, *gathered.parameters))
     notes.push_back(from + "another network: the paper's has " + printed->printed + " parameters");
