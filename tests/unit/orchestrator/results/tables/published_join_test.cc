@@ -146,6 +146,8 @@ TEST(PublishedJoin, OnlyATeacherTrainedPlainlyIsThePapersTeacher) {
   World world("MNIST");
   TrialSpec teacher = world.Teacher("single", "datalens");
   EXPECT_THAT(world.Join("dpdfd-ijcai23/table1", teacher), Optional(0.9921));
+  teacher.method = "loaded";
+  EXPECT_THAT(world.Join("dpdfd-ijcai23/table1", teacher), Optional(0.9921)) << "from a file";
   teacher.method = "dpsgd";
   EXPECT_FALSE(world.Join("dpdfd-ijcai23/table1", teacher));
   teacher.method = "ensemble";
