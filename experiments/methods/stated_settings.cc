@@ -22,6 +22,7 @@ constexpr std::string_view kConverts = "dpdfd dpdfd-ensemble", kDpdfd = "dpdfd d
 // DPSD
 constexpr std::string_view kOfGradients = "dpsd-data dpsd-t dpsd-kd", kDpsd = "dpsd-data dpsd-t dpsd-kd dpsd-label",
                            kDpsdAll = "dpsd-data dpsd-t dpsd-kd dpsd-label feddpsd";
+constexpr std::string_view kAllOfGradients = "dpdfd dpdfd-ensemble dpdfd-direct dpsd-data dpsd-t dpsd-kd feddpsd";
 constexpr std::string_view kDetails = "section IV-A", kReadme = "README of its code",
                            kOfClients = "Appendix D by citation of [56]";
 // IV-A names resnet50, and nine networks of which one teaches at a time.
@@ -65,13 +66,14 @@ constexpr TextSetting kStated[] = {
     {"dp-dfd", "threshold", "0", "section III-A", {}, {}, 0, 0, "1 / (2 classes)"},
     {"dp-dfd", "response_loss", "label", "Eq. 3"},
     {"dp-dfd", "replay", "> 0", "section II-C"},
+    {"dp-dfd", "network", "datalens | resnet18", "section III-A"},
     {"dp-dfd", "teacher.network", "resnet34", "section III-A"},
     {"dp-dfd", "data.crop", "64", "section III-A", "CelebA-G CelebA-H"},
 
     // DPSD, of gradients and of labels
     {kDpsdAll, "source", "generator", "Algorithm 1"},
     {"dpsd-data dpsd-t feddpsd", "loss", "dkd", "Eq. 2"},
-    {"dpsd-data dpsd-t", "dkd_alpha", "1", "Eq. 2"},
+    {"dpsd-data dpsd-t feddpsd", "dkd_alpha", "1", "Eq. 2"},
     {"dpsd-data dpsd-t feddpsd", "dkd_beta", "8", "Eq. 2"},
     {"dpsd-kd", "loss", "kd", "section IV-F 5"},
     {kDpsdAll, "sigma", "100", kDetails},
@@ -164,6 +166,24 @@ constexpr OpenSetting kOpen[] = {
     {"feddpsd", "trust", "Algorithm 2 lets the server add the noise, section III-D trusts none", Branch::data},
     {"dpdfd dpdfd-ensemble dp-dfd dpsd-data dpsd-t dpsd-kd dpsd-label", "latent generator_width",
      "the generator is not described"},
+    {"feddpsd", "initialisation", "Algorithm 2 does not say it"},
+    {"dpsd-kd", "temperature", "not printed"},
+    {kConverts, "temperature", "DKD softens by 4, no equation here does"},
+    {kAllOfGradients, "normalization", "||g|| has no index: that of each row is taken", Branch::data, "frobenius"},
+    {kDpdfd, "gradient_of", "the student's outputs are read as its logits", Branch::data, "probabilities"},
+    {"dpsd-data dpsd-t dpsd-kd feddpsd", "gradient_of", "p names probabilities; here the loss is derived by logits",
+     Branch::data, "probabilities"},
+    {kAllOfGradients, "project",
+     "no equation takes the mean of a noisy row off, which a gradient at logits does not have", Branch::data, "false"},
+    {"dpsd-data dpsd-t feddpsd", "loss", "Eq. 2's denominators as DKD has them", Branch::data, "dkd-printed"},
+    {kOfGradients, "mask_by", "largest is read as largest in size", std::nullopt, "value"},
+    {"feddpsd", "target", "a step along the gradient, which is line 15's label itself", Branch::data, "gradient"},
+    {"dpsd-label", "response_over", "Eq. 4 and 5 draw over all classes, Algorithm 2 over the candidates", std::nullopt,
+     "classes"},
+    {"dpdfd dpdfd-ensemble dp-dfd", "generator_form", "the signs of the equation are against its prose, which is taken",
+     std::nullopt, "printed"},
+    {kDpsdAll, "generator_form", "the signs and sums of Eq. 8 are against its prose, which is taken", std::nullopt,
+     "printed-sums"},
     {"rona", "norm_bound auxiliary_epochs", "not printed"},
 };
 
@@ -351,7 +371,8 @@ std::vector<Chosen> ListChosen(const TrialSpec& spec) {
     ForEachName(setting.keys, [&](std::string_view name) {
       const SpecKey* key = FindApplying(spec, name);
       if (key == nullptr || IsWithoutEffect(spec, name) || differs(key->TrialName())) return;
-      found.push_back({std::string(key->TrialName()), HereText(spec, *key), setting.reason});
+      const std::string here = HereText(spec, *key);
+      if (here != setting.letter) found.push_back({std::string(key->TrialName()), here, setting.reason});
     });
   }
   return found;

@@ -34,11 +34,12 @@ struct TextSetting {
 // The row about a trial's key, or null. One that names data sets stands in place of one for all.
 [[nodiscard]] const TextSetting* FindStated(const TrialSpec& spec, std::string_view key);
 
-// Keys that a text leaves open, with what decides them in the reading `stated`.
+// Keys that a text leaves open or can be read about in two ways, with what decides them in the reading `stated`.
 struct OpenSetting {
   std::string_view methods, keys;  // names with spaces between
   std::string_view reason;
   std::optional<Branch> branch = std::nullopt;
+  std::string_view letter = {};  // the value that the text has by the letter: nothing is chosen where a trial has it
 };
 [[nodiscard]] std::span<const OpenSetting> OpenSettings();
 

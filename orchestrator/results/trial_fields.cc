@@ -49,6 +49,7 @@ std::optional<std::string> SpecField(const TrialSpec& spec, const std::string& k
   for (const auto& [axis, value] : spec.axes)
     if (axis == key) return value;
   if (key == "role") return spec.role == Role::teacher ? "teacher" : "student";
+  if (key == "method") return spec.method;  // of teachers that are loaded, too, which the key does not apply to
   if (FindKey(key, kNowhere) == nullptr) return std::nullopt;
   return KeyText(spec, key);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "experiments/methods/methods.h"
 #include "experiments/sweep/select_spec.h"
 #include "worker/models/model_registry.h"
 #include "worker/models/network.h"
@@ -21,6 +22,11 @@ Result<std::unique_ptr<Network>> LoadStudent(const TrialSpec& spec, const Datase
   return network;
 }
 
+// Whether the trial leaves one network that has a name: no ensemble, and no TorchScript module.
+bool HasOneNetwork(const TrialSpec& spec) {
+  return spec.role == Role::student || (FindKind(spec) != TrialKind::ensemble_teacher && spec.network != kTorchScript);
+}
+
 }  // namespace
 
 Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, const Outcome& outcome) {
@@ -30,7 +36,7 @@ Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, c
     if (const std::optional<double> value = AccuracyOn(spec.data->sensitive_classes, *outcome.evaluation))
       metrics.emplace_back("test.sensitive_accuracy", *value);
   }
-  if (spec.role == Role::student) {
+  if (HasOneNetwork(spec)) {
     RETORT_ASSIGN_OR_RETURN(const std::int64_t count, CountParameters(spec, data.shape, data.classes));
     metrics.emplace_back("student.parameters", static_cast<double>(count));
   }

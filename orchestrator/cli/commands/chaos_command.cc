@@ -154,7 +154,8 @@ void AddChaos(CLI::App& app, CommandLine& line, RawWords& words) {
   chaos->add_option("--kills", line.chaos.kills, "How many times something is killed (default 20)")
       ->check(CLI::Range(1, 1'000'000))
       ->default_val(20);
-  chaos->add_option("--seed", line.chaos.seed, "Number of the plan of disturbances (default 0)");
+  chaos->add_option("--seed", line.chaos.seed, "Number of the plan of disturbances (default 0)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
   chaos->add_option("--every", words.pace, "Mean time between two disturbances (default from the sweep)")
       ->type_name("DURATION");
   chaos->add_option("--slots", line.slots, "As of `run` (default: as the largest gang needs)")

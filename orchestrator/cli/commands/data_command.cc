@@ -41,7 +41,8 @@ void AddData(CLI::App& app, CommandLine& line, RawWords& words) {
   clients->add_option("--part", line.data.part, "A part that the format sets apart, as train (default: everything)");
   clients->add_option("--held-out", line.data.held_out, "Fraction that no client gets: OUT/held-out.txt")
       ->check(CLI::Range(0.0, 0.999));
-  clients->add_option("--seed", line.data.seed, "Number of the division (default 0)");
+  clients->add_option("--seed", line.data.seed, "Number of the division (default 0)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
   clients->add_option("--out", line.out, "Folder for the lists")->required()->type_name("FOLDER");
   clients->add_flag("--force", line.force, "In place of the lists that are there");
   std::string names;

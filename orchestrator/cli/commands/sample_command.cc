@@ -256,7 +256,8 @@ void AddSample(CLI::App& app, CommandLine& line, RawWords& words) {
                    "student (default), or teacher: one trained with DP-SGD labels anything, of another what it has "
                    "released in the trial")
       ->check(CLI::IsMember({"student", "teacher"}));
-  command->add_option("--seed", line.sample.seed, "Number of the pictures (default 0)");
+  command->add_option("--seed", line.sample.seed, "Number of the pictures (default 0)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
   command->add_flag("--evaluate", line.sample.evaluate,
                     "Train a fresh classifier on them and say its test accuracy and the FID; tables show both as "
                     "synthetic.accuracy and synthetic.fid");

@@ -19,7 +19,8 @@ constexpr std::array kAllVerdicts = {Verdict::inside, Verdict::above, Verdict::b
 
 // Name of the measured metric, by which values are printed: the published one where nothing was measured.
 std::string MetricName(const PublishedValue& value) {
-  return value.metric == "accuracy" ? "test.accuracy" : value.metric;
+  if (value.metric == "accuracy") return "test.accuracy";
+  return value.metric == "parameters" ? "student.parameters" : value.metric;
 }
 
 // "+0.42", "-1.30" in the unit of the metric.

@@ -139,13 +139,14 @@ void AddMeasurements(const ResultTable& table, std::vector<std::string>& legend)
   if (AnyCell(table, [](const TableCell& cell) { return cell.best; }))
     legend.emplace_back(
         "Bold or *: the best measured mean of a column at the same ε asked for; rows whose ε for an example is "
-        "proven compare among themselves.");
+        "proven compare among themselves, and so do rows whose ε is a label's.");
   if (table.smoke) legend.emplace_back("smoke: run with --profile smoke, at a size that only shows that it works.");
 }
 
 void AddPublished(const ResultTable& table, std::vector<std::string>& legend) {
   if (AnyCell(table, [](const TableCell& cell) { return cell.best_published; }))
-    legend.emplace_back("Italic or °: the best published value of a column at the same ε.");
+    legend.emplace_back(
+        "Italic or °: the best published value of a column at the same ε; those of labels compare among themselves.");
   if (AnyCell(table, [](const TableCell& cell) { return cell.state == CellState::quoted; }))
     legend.emplace_back("quoted: as published; not run here.");
   if (AnyCell(table, [](const TableCell& cell) { return cell.published.has_value(); }))

@@ -60,6 +60,10 @@ std::string Shown(const TrialSpec& spec) {
 
 }  // namespace
 
+bool SameDelta(const PublishedValue& value, const TrialSpec& spec) {
+  return !value.epsilon || value.delta.value_or(0) == 0 || SameNumber(*value.delta, spec.privacy.delta, 1e-9);
+}
+
 PublishedJoiner::PublishedJoiner(const SweepPlan& plan, const TableSpec& table,
                                  const std::vector<PublishedValue>& values)
     : table_(table), values_(values), used_rules_(table.joins.size(), false) {
@@ -145,7 +149,7 @@ bool PublishedJoiner::ClaimFits(const TrialSpec& spec, std::size_t value) const 
 
 bool PublishedJoiner::EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, std::size_t value) {
   if (!values_[value].epsilon) return true;
-  if (!ClaimFits(spec, value)) return false;
+  if (!ClaimFits(spec, value) || !SameDelta(values_[value], spec)) return false;
   const double epsilon = *values_[value].epsilon;
   if (spec.privacy.epsilon > 0) return SameNumber(spec.privacy.epsilon, epsilon, 1e-9);
   if (spec.role == Role::teacher) return false;

@@ -23,11 +23,15 @@ struct Join {
   bool named = false;                     // by `joins` of the table
 };
 
+// Whether the trial's delta is the one at which the source claims the value's epsilon. LabelDP and sources that name
+// none agree with any.
+[[nodiscard]] bool SameDelta(const PublishedValue& value, const TrialSpec& spec);
+
 // Of one table. A value joins a trial when the data set (by published_as), the conditions of its scope and the epsilon
-// agree, in what it is claimed for, too: a value at the epsilon of a paper's formula joins no trial that asks for a
-// proven one or draws other noise (the reading sound). A value without epsilon joins at any. Where several differing
-// values would join, none does, and `warnings` says which. `joins` of the table comes before all of this; a rule
-// without a condition on `role` puts values of students beside students alone.
+// agree, in its delta and what it is claimed for, too: a value at the epsilon of a paper's formula joins no trial that
+// asks for a proven one or draws other noise (the reading sound). A value without epsilon joins at any. Where several
+// differing values would join, none does, and `warnings` says which. `joins` of the table comes before all of this; a
+// rule without a condition on `role` puts values of students beside students alone.
 class PublishedJoiner {
  public:
   // The arguments outlive the joiner.

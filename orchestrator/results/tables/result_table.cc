@@ -113,6 +113,9 @@ std::vector<std::string> ListNotes(const PublishedValue& value, const std::vecto
   const bool open = of_epsilon || !FindDeltaPlaces(spec).empty();
   if (open && !value.delta)
     notes.push_back(from + "no δ is stated for this value; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here");
+  if (spec.role == Role::student && !SameDelta(value, spec))
+    notes.push_back(from + "published at δ = " + ShortNumber(*value.delta) + "; here it is " +
+                    ShortNumber(spec.privacy.delta));
   const PublishedValue* printed = FindPrintedParameters(value, published);
   if (printed != nullptr && gathered.parameters && !RoundsToPrinted(*printed, *gathered.parameters))
     notes.push_back(from + "another network: the paper's has " + printed->printed + " parameters");
@@ -330,7 +333,8 @@ TableSpec DefaultTable(const SweepPlan& plan) {
 
 namespace {
 
-using Comparable = std::tuple<std::vector<std::string>, std::string, double, bool>;
+// Column, data set and ε, and what the ε is worth: of an example and proven, of a label, or another.
+using Comparable = std::tuple<std::vector<std::string>, std::string, double, int>;
 
 bool Has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
@@ -340,6 +344,16 @@ bool ProvenForExamples(const TableCell& cell) {
            std::isfinite(claim.epsilon);
   });
 }
+
+bool IsOfLabels(const TableCell& cell) {
+  return std::any_of(cell.claims.begin(), cell.claims.end(), [](const privacy::Claim& claim) {
+    return claim.adjacency == privacy::Adjacency::label && std::isfinite(claim.epsilon);
+  });
+}
+
+int FindWorth(const TableCell& cell) { return ProvenForExamples(cell) ? 1 : IsOfLabels(cell) ? 2 : 0; }
+
+int FindWorth(const PublishedValue& value) { return FindAdjacency(value) == privacy::Adjacency::label ? 2 : 0; }
 
 // `value` of those that read as the best of `cells` does.
 template <typename Value, typename Mark>
@@ -369,9 +383,9 @@ void MarkBest(ResultTable& table) {
   if (direction == 0) return;
   std::map<Comparable, std::vector<TableCell*>> measured, published;
   for (TableCell& cell : table.cells) {
-    if (cell.summary.n > 0) measured[{cell.column, cell.data, cell.epsilon, ProvenForExamples(cell)}].push_back(&cell);
+    if (cell.summary.n > 0) measured[{cell.column, cell.data, cell.epsilon, FindWorth(cell)}].push_back(&cell);
     if (cell.published && cell.source)
-      published[{cell.column, cell.data, cell.source->epsilon.value_or(0), false}].push_back(&cell);
+      published[{cell.column, cell.data, cell.source->epsilon.value_or(0), FindWorth(*cell.source)}].push_back(&cell);
   }
   for (const auto& [key, cells] : measured)
     MarkBestCells(

@@ -205,9 +205,10 @@ TEST(PaperFiles, FollowTheTextsOrSaySo) {
   }
 }
 
-// Why `trial.reading=stated` is refused for a file; empty where it is not.
-std::string FindRefusal(const std::string& name) {
-  const PlanOutcome outcome = LoadSweep(ConfigsFolder() + "/" + name, {{"trial.reading=stated"}, ""}, PublishedHooks());
+// Why `trial.reading=READING` is refused for a file; empty where it is not.
+std::string FindRefusal(const std::string& name, const std::string& reading = "stated") {
+  const PlanOutcome outcome =
+      LoadSweep(ConfigsFolder() + "/" + name, {{"trial.reading=" + reading}, ""}, PublishedHooks());
   return outcome.errors.empty() ? "" : outcome.errors.front().message;
 }
 
@@ -227,6 +228,11 @@ TEST(PaperFiles, TakeTheReadingStated) {
                                    "digits/texts.toml",              // varies the reading
                                    "rona-aaai19/fig2d-sound.toml",   // of votes, which no text has
                                    "rona-aaai19/fig2d.toml"));       // varies the reading
+}
+
+TEST(PaperFiles, TakeTheReadingPrintedWhereTheyTakeStated) {
+  for (const std::string& name : ListPaperSweeps())
+    if (FindRefusal(name).empty()) EXPECT_EQ(FindRefusal(name, "printed"), "") << name;
 }
 
 // What a file gives its trials of the reading `stated` in place of the text's value, though it varies no such key.

@@ -372,6 +372,7 @@ inline constexpr StatedSetting kStatedSettings[] = {
     {kDpsd, "*", "feddpsd", "", "*", "information_entropy", "1", "Eq. 8: no weight"},
     {kDpsd, "*", "feddpsd", "", "*", "activation_norm", "1", "Eq. 8: no weight"},
     {kDpsd, "*", "feddpsd", "data", "*", "loss", "dkd", "Eq. 2, by Algorithm 2, line 25"},
+    {kDpsd, "*", "feddpsd", "data", "*", "dkd_alpha", "1", "Eq. 2, by Algorithm 2, line 25: no weight"},
     {kDpsd, "*", "feddpsd", "data", "*", "dkd_beta", "8", "Eq. 2, by Algorithm 2, line 25"},
     {kDpsd, "*", "feddpsd", "data", "*", "sigma", "100", "IV-A, Implementation details"},
     {kDpsd, "*", "feddpsd", "data", "*", "norm_bound", "0.001", "IV-A, Implementation details: beta",

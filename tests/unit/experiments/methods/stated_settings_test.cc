@@ -124,10 +124,11 @@ TEST(StatedSettings, ArePresetsOfTheReading) {
   }
 }
 
-TrialSpec Make(const std::string& method, Reading reading) {
+TrialSpec Make(const std::string& method, Reading reading, Branch branch = Branch::data) {
   TrialSpec spec;
   spec.method = method;
   spec.reading = reading;
+  spec.release.branch = branch;
   spec.source = FindMethod(method)->source;
   auto data = std::make_shared<DataSpec>();
   data->name = "MNIST";
@@ -200,6 +201,55 @@ TEST(StatedSettings, OneLineDescribesAMethodAndReading) {
                               HasSubstr("information_entropy 20 (5)"),
                               HasSubstr("threshold 0.001 (1 / (2 classes)), section III-A")));
   EXPECT_THAT(lines[1], AllOf(HasSubstr("stated dp-dfd is as its text. Not in it: "), HasSubstr("pretrain_steps 300")));
+}
+
+// Keys that the reading `printed` sets otherwise are stated, or named as read in another way.
+std::vector<std::string> ListUnnamedForms(const TrialSpec& stated, const TrialSpec& printed) {
+  std::set<std::string> named;
+  for (const Chosen& one : ListChosen(stated)) named.insert(one.key);
+  std::vector<std::string> unnamed;
+  for (const SpecKey& key : SpecKeys()) {
+    if (key.name == "reading" || !key.AppliesTo(FindKind(stated), stated.source)) continue;
+    if (ValueText(key, key.get(stated)) == ValueText(key, key.get(printed))) continue;
+    if (!named.contains(std::string(key.TrialName())) && FindStated(stated, key.name) == nullptr)
+      unnamed.emplace_back(key.name);
+  }
+  return unnamed;
+}
+
+TEST(StatedSettings, FormsThatAreNotByTheLetterAreNamed) {
+  for (const MethodTraits& method : Methods()) {
+    if ((method.readings & readings::kStated) == 0) continue;
+    const std::string name(method.name);
+    EXPECT_THAT(ListUnnamedForms(Make(name, Reading::stated), Make(name, Reading::printed)), IsEmpty()) << name;
+    if (!method.branches) continue;
+    EXPECT_THAT(
+        ListUnnamedForms(Make(name, Reading::stated, Branch::label), Make(name, Reading::printed, Branch::label)),
+        IsEmpty())
+        << name;
+  }
+}
+
+TEST(StatedSettings, AFormByTheLetterIsNotChosen) {
+  TrialSpec spec = Make("dpsd-data", Reading::stated);
+  const auto chosen = [&spec] {
+    std::vector<std::string> keys;
+    for (const Chosen& one : ListChosen(spec)) keys.push_back(one.key);
+    return keys;
+  };
+  EXPECT_THAT(chosen(), ::testing::Contains("project"));
+  spec.distill.project = false;
+  EXPECT_THAT(chosen(), ::testing::Not(::testing::Contains("project")));
+}
+
+TEST(StatedSettings, StudentOfDpDfdIsOneOfTheTexts) {
+  TrialSpec spec = Make("dp-dfd", Reading::stated);
+  EXPECT_THAT(KeysOf(ListDifferences(spec)), IsEmpty());
+  spec.network = "resnet18-cifar";
+  EXPECT_THAT(KeysOf(ListDifferences(spec)), IsEmpty());
+  spec.network = "logistic";
+  EXPECT_THAT(ListDifferences(spec),
+              ElementsAre(AllOf(Field(&Difference::key, "student"), Field(&Difference::text, "datalens | resnet18"))));
 }
 
 // Of a delta that the texts state with single experiments alone, and of one that they state for all.

@@ -126,6 +126,19 @@ TEST(CommandLine, RunTakesDurationsAboveZero) {
   }
 }
 
+TEST(CommandLine, SeedsAreNotNegative) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"sample", "t", "--count", "5", "--format", "idx", "--out", "o"},
+        std::vector<std::string>{"chaos", "s.toml"},
+        std::vector<std::string>{"data", "clients", "idx", "d", "--clients", "2", "--out", "o"}}) {
+    for (const auto& [seed, taken] : std::map<std::string, bool>{{"7", true}, {"-4", false}, {"1.5", false}}) {
+      std::vector<std::string> line = words;
+      line.insert(line.end(), {"--seed", seed});
+      EXPECT_EQ(ParseCommandLine(line).errors.empty(), taken) << words.front() << " --seed " << seed;
+    }
+  }
+}
+
 TEST(CommandLine, JsonIsKnownEvenWhenTheRestIsWrong) { EXPECT_TRUE(ParseCommandLine({"plam", "--json"}).json); }
 
 TEST(CalculatorLine, MechanismParametersBecomeNumbers) {

@@ -27,10 +27,16 @@ Dataset Data() {
   return data;
 }
 
-TEST(TrialMetrics, TeacherThatReadEverythingHasNone) {
-  const auto metrics = ComputeTrialMetrics(Spec(Role::teacher), Data(), {});
-  ASSERT_TRUE(metrics.ok());
-  EXPECT_THAT(*metrics, IsEmpty());
+TEST(TrialMetrics, EnsembleAndModuleHaveNoOneSize) {
+  TrialSpec ensemble = Spec(Role::teacher), module = Spec(Role::teacher);
+  ensemble.method = "ensemble";
+  module.method = "loaded";
+  module.network = kTorchScript;
+  for (const TrialSpec& spec : {ensemble, module}) {
+    const auto metrics = ComputeTrialMetrics(spec, Data(), {});
+    ASSERT_TRUE(metrics.ok()) << metrics.status().message();
+    EXPECT_THAT(*metrics, IsEmpty());
+  }
 }
 
 TEST(TrialMetrics, SkippedPicturesAndSensitiveClassesAreCounted) {
@@ -40,13 +46,17 @@ TEST(TrialMetrics, SkippedPicturesAndSensitiveClassesAreCounted) {
   outcome.evaluation = storage::Evaluation{{4, 1, 1, 3}, 2, 7.0 / 9, 1, 9};
   const auto metrics = ComputeTrialMetrics(Spec(Role::teacher), data, outcome);
   ASSERT_TRUE(metrics.ok());
-  EXPECT_THAT(*metrics, ElementsAre(Pair("data.skipped", 3), Pair("test.sensitive_accuracy", 0.75)));
+  EXPECT_THAT(*metrics, ElementsAre(Pair("data.skipped", 3), Pair("test.sensitive_accuracy", 0.75),
+                                    Pair("student.parameters", 2 * 16 + 2)));
 }
 
-TEST(TrialMetrics, StudentHasTheSizeOfItsNetwork) {
-  const auto metrics = ComputeTrialMetrics(Spec(Role::student), Data(), {});
-  ASSERT_TRUE(metrics.ok()) << metrics.status().message();
-  EXPECT_THAT(*metrics, ElementsAre(Pair("student.parameters", 2 * 16 + 2)));
+// A paper's table has the size of the teacher as that of the students, in one column.
+TEST(TrialMetrics, StudentAndTeacherHaveTheSizeOfTheirNetwork) {
+  for (const Role role : {Role::student, Role::teacher}) {
+    const auto metrics = ComputeTrialMetrics(Spec(role), Data(), {});
+    ASSERT_TRUE(metrics.ok()) << metrics.status().message();
+    EXPECT_THAT(*metrics, ElementsAre(Pair("student.parameters", 2 * 16 + 2)));
+  }
 }
 
 TEST(TrialMetrics, NetworkThatNobodyKnowsIsAnError) {

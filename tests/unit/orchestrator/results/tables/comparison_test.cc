@@ -141,6 +141,11 @@ TEST(Comparison, AllPublishedValuesAreCounted) {
   EXPECT_EQ(unmeasurable, values);
 }
 
+TEST(Comparison, ParametersAreWholeNumbers) {
+  const Compared compared("p,t,SVHN,Teacher,,,,parameters,1.41M,\n");
+  EXPECT_THAT(ComparisonText(compared.values, compared.keys), HasSubstr(" 1,410,000 "));
+}
+
 TEST(Comparison, TextAndJsonSayTheSame) {
   const Compared compared("p,t,MNIST,DPDFD,,,,accuracy,0.95,\np,t,MNIST,PATE-GAN,1,1e-5,,accuracy,0.5,\n");
   const std::string text = ComparisonText(compared.values, compared.keys);

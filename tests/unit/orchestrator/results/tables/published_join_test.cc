@@ -146,6 +146,8 @@ TEST(PublishedJoin, OnlyATeacherTrainedPlainlyIsThePapersTeacher) {
   World world("MNIST");
   TrialSpec teacher = world.Teacher("single", "datalens");
   EXPECT_THAT(world.Join("dpdfd-ijcai23/table1", teacher), Optional(0.9921));
+  teacher.method = "loaded";
+  EXPECT_THAT(world.Join("dpdfd-ijcai23/table1", teacher), Optional(0.9921)) << "from a file";
   teacher.method = "dpsgd";
   EXPECT_FALSE(world.Join("dpdfd-ijcai23/table1", teacher));
   teacher.method = "ensemble";
@@ -266,6 +268,20 @@ TEST(PublishedJoin, AFormulasEpsilonJoinsNoTrialThatMeansAnother) {
   spec = world.Student("dpdfd", 3, {{"sigma", "50"}});
   spec.reading = Reading::sound;
   EXPECT_THAT(world.Join("dpdfd-ijcai23/table5", spec), Optional(0.8314)) << "a value without epsilon";
+}
+
+// At another delta the same epsilon means another thing.
+TEST(PublishedJoin, AnEpsilonAtAnotherDeltaJoinsNothing) {
+  World world("MNIST");
+  TrialSpec spec = world.Student("dpdfd", 1);
+  for (const auto& [delta, joins] : {std::pair{1e-5, true}, {1e-4, false}, {1e-6, false}}) {
+    spec.privacy.delta = delta;
+    EXPECT_EQ(world.Join("dpdfd-ijcai23/table1", spec).has_value(), joins) << delta;
+  }
+  EXPECT_THAT(world.Join("dpdfd-ijcai23/table2", spec), Optional(0.9512)) << "its text states none";
+  spec = world.Student("dp-dfd", 1);
+  spec.privacy.delta = 1e-4;
+  EXPECT_THAT(world.Join("dp-dfd/table2", spec), Optional(0.9762)) << "a label's epsilon has none";
 }
 
 TEST(PublishedJoin, BaselinesJoinUnderWhatTheyProtect) {

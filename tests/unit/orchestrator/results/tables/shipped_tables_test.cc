@@ -171,6 +171,17 @@ TEST(ShippedTables, TeachersOfRonaStandBesideThePapersTeachers) {
                   ::testing::Pair("parameters mnist", "155.21K"), ::testing::Pair("parameters svhn", "1.41M")));
 }
 
+// Their networks are not published.
+TEST(ShippedTables, StudentsOfRonaWithoutANetworkAreQuoted) {
+  const SweepPlan plan =
+      PlanShipped(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "rona-aaai19" / "table2.toml");
+  std::vector<std::string> quoted;
+  for (const TableSpec& spec : plan.tables)
+    for (const TableCell& cell : TableOf(plan, spec).cells)
+      if (cell.state == CellState::quoted) quoted.push_back(cell.column.front() + " " + cell.source->printed);
+  EXPECT_THAT(quoted, ::testing::UnorderedElementsAre("mnist 0.9928", "svhn 0.9539", "mnist 9.88K", "svhn 0.07M"));
+}
+
 // "The results are shown in Fig. 3" under epsilon = 10.
 TEST(ShippedTables, StagesOfDpDfdRunAtThePapersEpsilon) {
   const SweepPlan plan =

@@ -69,6 +69,33 @@ TEST(TableMarks, ProvenRowsCompareAmongThemselves) {
   EXPECT_THAT(BestOf({sound, other, formula, last}), ElementsAre(true, false, true, false));
 }
 
+// An epsilon of labels alone is worth less than the same of examples.
+TEST(TableMarks, LabelsDoNotCompareWithExamples) {
+  TableCell label = Measured(0.9, "digits", 3), response = Measured(0.8, "digits", 3);
+  label.claims = {testing::ProvenClaim(privacy::Adjacency::label, privacy::Neighbour::replace, 3)};
+  response.claims = {testing::FormulaClaim(3)};
+  response.claims.front().adjacency = privacy::Adjacency::label;
+  TableCell formula = Measured(0.7, "digits", 3), last = Measured(0.6, "digits", 3);
+  formula.claims = last.claims = {testing::FormulaClaim(3)};
+  EXPECT_THAT(BestOf({label, response, formula, last}), ElementsAre(true, false, true, false));
+}
+
+TEST(TableMarks, PublishedLabelsDoNotCompareWithExamples) {
+  ResultTable table;
+  table.spec.columns = {"data"};
+  for (const char* approach : {"DP-DFD", "LP-2ST", "DataLens", "DP-GAN"}) {
+    TableCell cell = Measured(0.5);
+    cell.published = 0.9 - 0.1 * static_cast<double>(table.cells.size());
+    cell.source = PublishedValue{};
+    cell.source->approach = approach;
+    cell.source->epsilon = 1;
+    table.cells.push_back(cell);
+  }
+  MarkBest(table);
+  for (std::size_t i = 0; i < table.cells.size(); ++i)
+    EXPECT_EQ(table.cells[i].best_published, i == 0 || i == 2) << table.cells[i].source->approach;
+}
+
 TEST(TableMarks, PublishedValuesHaveTheirOwnBest) {
   ResultTable table;
   table.spec.columns = {"data"};

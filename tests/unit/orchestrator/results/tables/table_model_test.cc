@@ -205,6 +205,16 @@ TEST(ResultTable, ADeltaThatNoTextStatesIsNotedAsChosen) {
   EXPECT_THAT(stated.cells[0].notes, ElementsAre());
 }
 
+TEST(ResultTable, AnotherDeltaBesideAValueThatTheTableNamesIsNoted) {
+  testing::Sample sample = PublishedSample("MNIST");
+  for (TrialSpec& spec : sample.plan.trials) spec.privacy.delta = 1e-4;
+  sample.plan.tables[0].joins = {{{{"method", {"dpdfd"}}}, {{"approach", "DPDFD"}}}};
+  const ResultTable table =
+      TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9,\n"));
+  EXPECT_THAT(table.cells[0].published, Optional(0.9));
+  EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: published at δ = 1e-5; here it is 1e-4"));
+}
+
 TEST(ResultTable, ADeltaBesideAValueWithoutEpsilonIsNoted) {
   const ResultTable table = TableOf(PublishedSample("MNIST"),
                                     ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.9,\n"));
