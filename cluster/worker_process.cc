@@ -278,6 +278,15 @@ void AddTorchLibraries(std::vector<std::string>& environment) {
     libraries->insert(kLibraries.size(), folder + ":");
 }
 
+// OpenMP threads that wait by spinning starve other workers as soon as workers share cores, and the runtime reads how
+// long to spin while it is loaded: it is too late for the worker itself. Some tens of microseconds: longer than the gap
+// between two operations, shorter than a time slice.
+void LimitSpinning(std::vector<std::string>& environment) {
+  constexpr std::string_view kSpins = "GOMP_SPINCOUNT", kPolicy = "OMP_WAIT_POLICY";
+  const auto is_chosen = [&](const std::string& entry) { return NameIn(entry) == kSpins || NameIn(entry) == kPolicy; };
+  if (std::ranges::none_of(environment, is_chosen)) environment.push_back(std::string(kSpins) + "=1000");
+}
+
 }  // namespace
 
 std::vector<std::string> MakeWorkerEnvironment(const std::vector<std::string>& inherited,
@@ -292,6 +301,7 @@ std::vector<std::string> MakeWorkerEnvironment(const std::vector<std::string>& i
   }
   for (const auto& [name, value] : overrides) environment.push_back(name + "=" + value);
   AddTorchLibraries(environment);
+  LimitSpinning(environment);
   return environment;
 }
 

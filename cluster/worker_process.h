@@ -78,7 +78,8 @@ class WorkerProcess {
 
 // `inherited` ("NAME=value" entries) without launcher variables, with `overrides` (name, value) put in
 // place of equal names or appended: thread counts, device masks. With TORCH_DIR, the folder of a torch package, its
-// libraries come first in LD_LIBRARY_PATH: a worker that has no LibTorch beside it finds that one.
+// libraries come first in LD_LIBRARY_PATH: a worker that has no LibTorch beside it finds that one. How long OpenMP
+// threads spin is chosen where nothing in `inherited` does.
 [[nodiscard]] std::vector<std::string> MakeWorkerEnvironment(
     const std::vector<std::string>& inherited, const std::vector<std::pair<std::string, std::string>>& overrides);
 

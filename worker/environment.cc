@@ -9,10 +9,6 @@
 namespace retort::worker {
 namespace {
 
-constexpr const char* kVariable = "GOMP_SPINCOUNT";
-// Some tens of microseconds: longer than the gap between two operations, shorter than a time slice.
-constexpr const char* kSpins = "1000";
-
 // The program's own path, not the link's name. Empty when the system does not know.
 std::string ProgramPath() {
   std::array<char, PATH_MAX> program{};
@@ -36,12 +32,5 @@ std::string ProgramDirectory() {
 }
 
 void FixCublasWorkspace() { static_cast<void>(::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0)); }
-
-void LimitSpinning(char** arguments) {
-  if (std::getenv(kVariable) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  if (::setenv(kVariable, kSpins, 0) != 0) return;
-  // By its own path, which `ps` and `pkill` then show; the link's name would be "exe".
-  if (const std::string program = ProgramPath(); !program.empty()) ::execv(program.c_str(), arguments);
-}
 
 }  // namespace retort::worker

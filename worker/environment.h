@@ -16,10 +16,4 @@ namespace retort::worker {
 // before the first product. A size that is set already stays. Before any thread begins.
 void FixCublasWorkspace();
 
-// OpenMP threads that wait by spinning starve other workers as soon as workers share cores, and the runtime
-// reads how long to spin before main begins. When the variable is not set, sets it and starts this program
-// again in place: same process, same descriptors, same parent. Returns when nothing had to be done, or when
-// starting again failed.
-void LimitSpinning(char** arguments);
-
 }  // namespace retort::worker

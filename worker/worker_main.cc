@@ -1,4 +1,6 @@
 // retort-worker: started by an agent of `retort`, never by hand. Talks over descriptor 3.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -44,9 +46,7 @@ bool IsKnownCommand(int argc, char** argv) {
   return false;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   if (!IsKnownCommand(argc, argv)) {
     std::fprintf(
         stderr,
@@ -67,7 +67,6 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0) return ProbeCuda(devices);
   retort::cluster::ReserveStack();
   retort::worker::FixCublasWorkspace();
-  retort::worker::LimitSpinning(argv);
   // Terminals and batch systems signal every process they see. What it means is the agent's business: it sends
   // a Stop, or SIGKILL. A write past the limit of file sizes fails, as on a full disk.
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP, SIGPIPE, SIGXFSZ})
@@ -96,4 +95,13 @@ int main(int argc, char** argv) {
                  : first.status();
   if (!status.ok()) std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
   return retort::ExitCode(status.code());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int code = Run(argc, argv);
+  std::fflush(nullptr);
+  // Taking LibTorch's tables apart takes as long as half of building them, and the kernel does it at once.
+  ::_exit(code);
 }

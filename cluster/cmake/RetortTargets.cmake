@@ -146,4 +146,8 @@ function(retort_add_test name)
     add_test(NAME ${name} COMMAND ${name})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if("retort::worker" IN_LIST ARG_LIBS)
+    # As for workers: tests that run beside each other share cores, which threads that wait by spinning take from them.
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT_MODIFICATION "GOMP_SPINCOUNT=set:1000")
+  endif()
 endfunction()

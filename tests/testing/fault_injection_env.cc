@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "storage/files/env.h"
+#include "tests/testing/temporary_directory.h"
 
 namespace retort::testing {
 namespace {
@@ -187,8 +188,9 @@ Status FaultInjectionEnv::WriteWhole(const std::string& path, std::string_view b
 
 Status FaultInjectionEnv::PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) {
   if (stopped()) return Stopped();
+  // The syncs that count are those of WriteFileAtomically: a real disk would only be waited for.
   const std::filesystem::path real =
-      std::filesystem::path(::testing::TempDir()) / ("published-" + std::to_string(::getpid()));
+      std::filesystem::path(TemporaryRoot(Place::memory)) / ("published-" + std::to_string(::getpid()));
   Status status = write(real.string());
   std::ifstream stream(real, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};

@@ -3,10 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
+#include <cstring>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace retort::worker::release {
@@ -18,6 +19,16 @@ struct VoteMemory {
 };
 
 inline constexpr std::int64_t kDigestBytes = 32;
+using RowDigest = std::array<std::uint8_t, kDigestBytes>;
+// Its bytes are as good as random.
+struct RowDigestHash {
+  std::size_t operator()(const RowDigest& digest) const {
+    std::size_t hash = 0;
+    std::memcpy(&hash, digest.data(), sizeof(hash));
+    return hash;
+  }
+};
+
 // By which the memory knows a query: u8 [rows, kDigestBytes] on the CPU. inputs [rows, ...].
 [[nodiscard]] at::Tensor QueryDigests(const at::Tensor& inputs);
 
@@ -43,19 +54,29 @@ class AnswerMemory {
   void Add(const VoteMemory& memory);
 
  private:
-  using Entry = std::pair<std::vector<std::int32_t>*, bool>;  // where a row's answer lies; has it to be drawn?
+  struct Entry {
+    std::size_t place;  // of a row's answer in values_
+    bool fresh;         // it has to be drawn
+  };
+
+  [[nodiscard]] std::span<std::int32_t> ValuesAt(std::size_t place) {
+    return std::span(values_).subspan(place, static_cast<std::size_t>(classes_));
+  }
+  // Where the answer to a row lies, made room for where there is none.
+  [[nodiscard]] Entry FindOne(const RowDigest& digest);
   [[nodiscard]] std::vector<Entry> Find(const at::Tensor& inputs);
   [[nodiscard]] at::Tensor Gather(const std::vector<Entry>& entries) const;
 
   std::int64_t classes_;
-  std::map<std::string, std::vector<std::int32_t>> remembered_;  // by digest of the row's bytes
+  std::unordered_map<RowDigest, std::size_t, RowDigestHash> places_;  // by digest of the row's bytes
+  std::vector<std::int32_t> values_;
 };
 
 template <typename Draw>
 at::Tensor AnswerMemory::Recall(const at::Tensor& inputs, const Draw& draw) {
   const std::vector<Entry> entries = Find(inputs);
   for (std::size_t row = 0; row < entries.size(); ++row) {
-    if (entries[row].second) draw(row, *entries[row].first);
+    if (entries[row].fresh) draw(row, ValuesAt(entries[row].place));
   }
   return Gather(entries);
 }

@@ -291,20 +291,30 @@ TEST(WorkerProcessTest, NoWorkerOutlivesItsAgent) {
 
 TEST(WorkerEnvironmentTest, LauncherVariablesAreRemovedAndOverridesWin) {
   const std::vector<std::string> inherited = {
-      "HOME=/root",     "OMPI_COMM_WORLD_SIZE=3", "PMIX_RANK=0",        "ORTE_X=1",    "SLURM_STEP_ID=0",
-      "SLURM_PROCID=1", "SLURM_JOB_ID=77",        "OMP_NUM_THREADS=64", "OMPISH=kept", "EMPTY="};
+      "HOME=/root",      "OMPI_COMM_WORLD_SIZE=3", "PMIX_RANK=0", "ORTE_X=1", "SLURM_STEP_ID=0", "SLURM_PROCID=1",
+      "SLURM_JOB_ID=77", "OMP_NUM_THREADS=64",     "OMPISH=kept", "EMPTY=",   "GOMP_SPINCOUNT=5"};
   const auto environment = MakeWorkerEnvironment(inherited, {{"OMP_NUM_THREADS", "2"}, {"MKL_NUM_THREADS", "2"}});
-  EXPECT_THAT(environment, ::testing::ElementsAre("HOME=/root", "SLURM_JOB_ID=77", "OMPISH=kept",
-                                                  "EMPTY=", "OMP_NUM_THREADS=2", "MKL_NUM_THREADS=2"));
+  EXPECT_THAT(environment, ::testing::ElementsAre("HOME=/root", "SLURM_JOB_ID=77", "OMPISH=kept", "EMPTY=",
+                                                  "GOMP_SPINCOUNT=5", "OMP_NUM_THREADS=2", "MKL_NUM_THREADS=2"));
+}
+
+TEST(WorkerEnvironmentTest, OpenMpSpinsForAMomentWhereNobodyChose) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(MakeWorkerEnvironment({"A=1"}, {}), ElementsAre("A=1", "GOMP_SPINCOUNT=1000"));
+  EXPECT_THAT(MakeWorkerEnvironment({"OMP_WAIT_POLICY=active"}, {}), ElementsAre("OMP_WAIT_POLICY=active"));
+  EXPECT_THAT(MakeWorkerEnvironment({"GOMP_SPINCOUNT=5"}, {}), ElementsAre("GOMP_SPINCOUNT=5"));
+  EXPECT_THAT(MakeWorkerEnvironment({}, {{"GOMP_SPINCOUNT", "7"}}), ElementsAre("GOMP_SPINCOUNT=7"));
 }
 
 TEST(WorkerEnvironmentTest, LibrariesOfTorchDirComeFirst) {
   using ::testing::ElementsAre;
-  EXPECT_THAT(MakeWorkerEnvironment({"TORCH_DIR=/t"}, {}), ElementsAre("TORCH_DIR=/t", "LD_LIBRARY_PATH=/t/lib"));
+  const std::string spins = "GOMP_SPINCOUNT=1000";
+  EXPECT_THAT(MakeWorkerEnvironment({"TORCH_DIR=/t"}, {}),
+              ElementsAre("TORCH_DIR=/t", "LD_LIBRARY_PATH=/t/lib", spins));
   EXPECT_THAT(MakeWorkerEnvironment({"LD_LIBRARY_PATH=/a:/b", "TORCH_DIR=/t"}, {}),
-              ElementsAre("LD_LIBRARY_PATH=/t/lib:/a:/b", "TORCH_DIR=/t"));
+              ElementsAre("LD_LIBRARY_PATH=/t/lib:/a:/b", "TORCH_DIR=/t", spins));
   EXPECT_THAT(MakeWorkerEnvironment({"TORCH_DIR=", "LD_LIBRARY_PATH=/a"}, {}),
-              ElementsAre("TORCH_DIR=", "LD_LIBRARY_PATH=/a"));
+              ElementsAre("TORCH_DIR=", "LD_LIBRARY_PATH=/a", spins));
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ class TinyTrials {
   [[nodiscard]] TrialSpec Student(Reading reading) const {
     TrialSpec spec = Common();
     spec.reading = reading;
+    spec.network = "datalens-x0.125";  // every layer of datalens, of few channels
     spec.steps = 6;
     spec.batch = 24;
     spec.distill.replay = 3;

@@ -79,8 +79,14 @@ std::unique_ptr<Network> MakeFamily(const RecordedFamily& family, std::int64_t c
     return std::make_unique<Network>(NarrowTransformer(classes), family.image, stream, device);
   if (family.name == "rare-layers") return std::make_unique<Network>(RareLayers(classes), family.image, stream, device);
   if (family.name == "frozen-features") {
+    // Fitted once: that takes a while.
+    static const at::Tensor constants = [&] {
+      Network fitted(FrozenFeatures(classes), family.image, stream);
+      FitFeatures(fitted);
+      return fitted.buffers().constants().clone();
+    }();
     auto network = std::make_unique<Network>(FrozenFeatures(classes), family.image, stream, device);
-    FitFeatures(*network);
+    network->buffers().constants().copy_(constants);
     return network;
   }
   return std::move(MakeNetwork(family.name, family.image, classes, stream, device)).value();

@@ -75,16 +75,25 @@ std::vector<std::filesystem::path> Shipped() {
   return files;
 }
 
-SweepPlan PlanShipped(const std::filesystem::path& file) {
+PlanOutcome Load(const std::filesystem::path& file) {
   privacy::Calibrator calibrator;
   PlanHooks hooks;
   hooks.inspect = Pretend;
   hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
   hooks.digest_file = [](const std::string& path) -> Result<std::string> { return Sha256Hex(path); };
   hooks.lookup = [](const std::string&) -> std::optional<std::string> { return "/data"; };
-  const PlanOutcome outcome = LoadSweep(file.string(), {}, hooks);
-  for (const Diagnostic& error : outcome.errors) ADD_FAILURE() << Render(error);
-  return outcome.plan ? *outcome.plan : SweepPlan{};
+  PlanOutcome outcome = LoadSweep(file.string(), {}, hooks);
+  if (!outcome.plan) outcome.plan.emplace();
+  return outcome;
+}
+
+// Each is planned once for all tests of this process.
+const SweepPlan& PlanShipped(const std::filesystem::path& file) {
+  static std::map<std::filesystem::path, const PlanOutcome> planned;
+  auto found = planned.find(file);
+  if (found == planned.end()) found = planned.emplace(file, Load(file)).first;
+  for (const Diagnostic& error : found->second.errors) ADD_FAILURE() << Render(error);
+  return *found->second.plan;
 }
 
 ResultTable TableOf(const SweepPlan& plan, const TableSpec& spec) {
@@ -94,7 +103,7 @@ ResultTable TableOf(const SweepPlan& plan, const TableSpec& spec) {
 TEST(ShippedTables, EverySweepCanBePlannedWhereItsDataLie) {
   for (const std::filesystem::path& file : Shipped()) {
     SCOPED_TRACE(file);
-    const SweepPlan plan = PlanShipped(file);
+    const SweepPlan& plan = PlanShipped(file);
     EXPECT_FALSE(plan.trials.empty());
     for (const TableSpec& spec : plan.tables)
       for (const TableCell& cell : TableOf(plan, spec).cells)
@@ -105,7 +114,7 @@ TEST(ShippedTables, EverySweepCanBePlannedWhereItsDataLie) {
 TEST(ShippedTables, NoTrialIsInNoTable) {
   for (const std::filesystem::path& file : Shipped()) {
     SCOPED_TRACE(file);
-    const SweepPlan plan = PlanShipped(file);
+    const SweepPlan& plan = PlanShipped(file);
     std::set<std::string> shown;
     for (const TableSpec& spec : plan.tables)
       for (const TableCell& cell : TableOf(plan, spec).cells)
@@ -122,7 +131,7 @@ template <typename F>
 void ForCells(F visit) {
   for (const std::filesystem::path& file : Shipped()) {
     SCOPED_TRACE(file);
-    const SweepPlan plan = PlanShipped(file);
+    const SweepPlan& plan = PlanShipped(file);
     std::map<TrialId, const TrialSpec*> trials;
     for (const TrialSpec& trial : plan.trials) trials.emplace(trial.id, &trial);
     for (const TableSpec& spec : plan.tables) {
@@ -158,7 +167,7 @@ TEST(ShippedTables, QuotedEpsilonsAreOfWhatTheirSourceProtects) {
 }
 
 TEST(ShippedTables, TeachersOfRonaStandBesideThePapersTeachers) {
-  const SweepPlan plan =
+  const SweepPlan& plan =
       PlanShipped(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "rona-aaai19" / "table2.toml");
   std::map<std::string, std::string> printed;
   for (const TableSpec& spec : plan.tables)
@@ -184,7 +193,7 @@ TEST(ShippedTables, StudentsOfRonaWithoutANetworkAreQuoted) {
 
 // "The results are shown in Fig. 3" under epsilon = 10.
 TEST(ShippedTables, StagesOfDpDfdRunAtThePapersEpsilon) {
-  const SweepPlan plan =
+  const SweepPlan& plan =
       PlanShipped(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "dp-dfd" / "fig3.toml");
   for (const TrialSpec& trial : plan.trials) {
     if (trial.role != Role::student) continue;
