@@ -122,7 +122,9 @@ Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(const LaunchEnvironment& launch) 
                             " Or run retort without mpirun.");
   const RetortMpi& mpi = **loaded;
   int rank = 0, size = 1;
-  RETORT_RETURN_IF_ERROR(MpiStatus(mpi, mpi.open(&rank, &size), "MPI_Init"));
+  const int code = mpi.open(&rank, &size);
+  if (code == RETORT_MPI_TWICE) return Refused("MPI was already initialised in this process.");
+  RETORT_RETURN_IF_ERROR(MpiStatus(mpi, code, "MPI_Init"));
   if (const Status declared = CheckWorldSize(launch, size); !declared.ok()) {
     static_cast<void>(mpi.finalize());
     too_small = declared;

@@ -9,7 +9,7 @@
 
 enum { kTag = 1 };
 /* Codes of our own; those of MPI are above 0. */
-enum { kMemory = -1, kTwice = -2, kThreads = -3, kTooLong = -4 };
+enum { kMemory = -1, kThreads = -3, kTooLong = -4 };
 
 static MPI_Comm communicator = MPI_COMM_NULL;
 
@@ -34,7 +34,7 @@ static void explain(int code, char* text, size_t room) {
     case kMemory:
       copy_line("no memory is left", text, room);
       return;
-    case kTwice:
+    case RETORT_MPI_TWICE:
       copy_line("MPI was already initialised in this process", text, room);
       return;
     case kThreads:
@@ -53,7 +53,7 @@ static void explain(int code, char* text, size_t room) {
 static int open_world(int* rank, int* size) {
   int initialised = 0, provided = MPI_THREAD_SINGLE;
   MPI_Initialized(&initialised);
-  if (initialised != 0) return kTwice;
+  if (initialised != 0) return RETORT_MPI_TWICE;
   int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
   if (code != MPI_SUCCESS) return code;
   if (provided < MPI_THREAD_FUNNELED) return kThreads;

@@ -14,6 +14,8 @@ extern "C" {
 
 /* Raised with every change of RetortMpi. */
 #define RETORT_MPI_INTERFACE 1
+/* Of `open`, where MPI was initialised before. */
+#define RETORT_MPI_TWICE (-2)
 /* The name of the one symbol of the library, a RetortMpi. */
 #define RETORT_MPI_SYMBOL "retort_mpi"
 
@@ -22,7 +24,7 @@ typedef struct RetortMpi {
   /* Writes which MPI library this is, with its version, ended by a zero byte. Before `open`, too. */
   void (*describe)(char* text, size_t room);
   void (*explain)(int code, char* text, size_t room);
-  /* Initialises MPI for calls of one thread. Once in a process; fails where MPI was initialised before. */
+  /* Initialises MPI for calls of one thread. Once in a process: RETORT_MPI_TWICE where MPI was initialised before. */
   int (*open)(int* rank, int* size);
   /* Starts to send `count` bytes, which must stay where they are until `test` says that the transfer is done. */
   int (*send)(int to, const void* bytes, size_t count, void** transfer);

@@ -424,7 +424,7 @@ Result<int> RunSweep(const SweepPlan& plan, const RunOptions& asked) {
 
 int EndRun(const RunOptions& options, int exit_code) {
   const cluster::LaunchEnvironment launch = cluster::ReadLaunchEnvironment(options.environment);
-  if (!launch.under_mpi) return exit_code;
+  if (!cluster::MayJoinWorld(launch)) return exit_code;
   WriteLauncherExitCode(launch, exit_code);
   Result<MpiRun> world = MpiRun::Open(options);
   if (world.ok()) world->Close(exit_code);

@@ -1,4 +1,4 @@
-// A journal of five hundred events, cut at every byte or changed at some: it recovers to a whole prefix, or
+// A journal of a thousand events, cut at every byte or changed at some: it recovers to a whole prefix, or
 // recovery says where it is damaged.
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using testing::FaultInjectionEnv;
 
-constexpr std::size_t kRecords = 500;  // each is recovered for every byte behind it
+constexpr std::size_t kRecords = 1000;
 constexpr std::size_t kHeaderBytes = 16;
 constexpr std::size_t kFlipStride = 13;
 constexpr char kResults[] = "results";
@@ -35,9 +35,9 @@ std::string StateOf(const Core& core) {
 }
 
 // A few trials, one of which is a teacher, that fail, are tried again and succeed.
-class ManyEvents {
+class ThousandEvents {
  public:
-  ManyEvents() {
+  ThousandEvents() {
     plan_ = testing::FamilyPlan(1, 2);
     Add(SweepOpened{kResultsFormatVersion, "tested", "retort = 1\n", "{}"});
     PlanAdopted adopted;
@@ -98,7 +98,7 @@ class JournalCut : public ::testing::Test {
     ends_.push_back(kHeaderBytes);
     Result<Journal> journal = Journal::Open(env_, kResults, core);
     ASSERT_TRUE(journal.ok());
-    for (const JournalEvent& event : many_.events()) {
+    for (const JournalEvent& event : thousand_.events()) {
       const Status applied = core.Apply(event);
       ASSERT_TRUE(applied.ok()) << applied.message();
       ASSERT_TRUE(journal->Commit({event}).ok());
@@ -120,7 +120,7 @@ class JournalCut : public ::testing::Test {
     return after == ends_.begin() ? 0 : static_cast<std::size_t>(after - ends_.begin()) - 1;
   }
 
-  const ManyEvents many_;
+  const ThousandEvents thousand_;
   FaultInjectionEnv env_;
   std::string whole_;
   std::vector<std::size_t> ends_;    // of the header and of each record
@@ -146,7 +146,7 @@ TEST_F(JournalCut, BetweenRecordsTheSweepGoesOn) {
     Result<Recovered> recovered = RecoverFrom(whole_.substr(0, ends_[records]));
     ASSERT_TRUE(recovered.ok());
     Outbox outbox;
-    ASSERT_TRUE(OpenSweep(recovered->core, many_.plan(), {1, 1.8e9}, outbox).ok()) << records;
+    ASSERT_TRUE(OpenSweep(recovered->core, thousand_.plan(), {1, 1.8e9}, outbox).ok()) << records;
     ASSERT_TRUE(CommitOutbox(*recovered, outbox).ok());
     const std::string state = StateOf(recovered->core);
     EXPECT_EQ(recovered->core.CountIn(TrialState::leased) + recovered->core.CountIn(TrialState::running), 0U);

@@ -60,6 +60,11 @@ class MpichTest(unittest.TestCase):
         for code in (0, 1, 75):
             self.assertEqual(run(self.wrapper, "-np", "2", OPTIONS.rank_program, f"exit-{code}", **self.variables)[0], code)
 
+    def test_what_goes_wrong_before_a_sweep_has_its_code(self):
+        code, said = run(self.wrapper, "-np", "2", OPTIONS.retort, "run", "no-such-file.toml", **self.variables)
+        self.assertEqual(code, 2, said)
+        self.assertEqual(said.count("no-such-file.toml"), 1, said)
+
     def begin(self):
         """Three ranks under the wrapper that wait for a signal, and the process ids that they print."""
         wrapper = subprocess.Popen([self.wrapper, "-np", "3", OPTIONS.rank_program, "wait"], env=environment(**self.variables),
