@@ -63,7 +63,8 @@ class PathScrubber {
   // The longest paths first: one may begin another.
   [[nodiscard]] std::string Scrub(std::string text) const {
     for (auto path = short_.rbegin(); path != short_.rend(); ++path)
-      for (std::size_t at = 0; (at = text.find(path->second.first, at)) != std::string::npos;)
+      for (std::size_t at = 0; (at = text.find(path->second.first, at)) != std::string::npos;
+           at += path->second.second.size())
         text.replace(at, path->second.first.size(), path->second.second);
     return text;
   }
@@ -71,7 +72,8 @@ class PathScrubber {
  private:
   std::string Shorten(const std::string& path) {
     std::string name = LastName(path);
-    short_[{path.size(), path}] = {path, name};
+    // A path of an imported archive is its last name already.
+    if (name != path) short_[{path.size(), path}] = {path, name};
     return name;
   }
   std::map<std::pair<std::size_t, std::string>, std::pair<std::string, std::string>> short_;

@@ -54,7 +54,7 @@ def make_table(documents):
     for cell in (cell for document in documents for cell in document["cells"]):
         if cell["mean"] is None:
             continue
-        words = [f"`{value}`" for key, value in cell["row"].items() if key != "side_information"]
+        words = [f"`{value}`" for key, value in cell["row"].items() if value and key != "side_information"]
         rows.setdefault(", ".join(words), {})[proven_epsilon(cell["claims"])] = cell
     columns = sorted({epsilon for row in rows.values() for epsilon in row if epsilon is not None})
     if columns and any(None in row for row in rows.values()):

@@ -91,6 +91,16 @@ class Archives(unittest.TestCase):
         self.assertEqual(again.returncode, 2)
         self.assertIn("does not exist yet", again.stderr)
 
+    def test_AnImportedFolderIsArchivedAgain(self):
+        self.assertEqual(retort("import", "fig9.rows", "--results", "twice").returncode, 0)
+        done = retort("archive", "--results", "twice", "--out", "twice.rows")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(retort("import", "twice.rows", "--results", "thrice").returncode, 0)
+        listed = [json.loads(retort("list", "--json", "--results", name).stdout)["trials"] for name in ("fig9", "twice", "thrice")]
+        shown = [[(t["trial"], t["state"], t["metrics"]) for t in some] for some in listed]
+        self.assertEqual(shown[0], shown[1])
+        self.assertEqual(shown[1], shown[2])
+
     def test_ARunGoesOnFromIt(self):
         self.assertEqual(retort("import", "fig9.rows", "--results", "on").returncode, 0)
         done = sweep("run", "--results", "on", "--slots", "2", "sweep.seeds=[0,1]", "--json")

@@ -23,6 +23,7 @@
 #include "orchestrator/cli/render/audit_picture.h"
 #include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/cli/shell/command_tree.h"
 #include "orchestrator/core/privacy_charges.h"
 #include "orchestrator/journal/folder_lock.h"
 #include "orchestrator/plot/render.h"
@@ -276,7 +277,7 @@ void AddAudit(CLI::App& app, CommandLine& line, RawWords& words) {
   CLI::App* audit = AddCommand(app, "audit", "Attack finished trials, and hold what leaks against what is proven");
   audit->add_option("TRIAL|SWEEP", line.audit.target, "Id, unique prefix of an id, or shown name; or a sweep file")
       ->required();
-  audit->add_option("KEY=VALUE", words.rest, "Overrides, as the sweep was run with");
+  audit->add_option(kOverrideWords, words.rest, "Overrides, as the sweep was run with");
   std::vector<std::string> kinds = privacy::AuditKindNames();
   kinds.emplace_back("all");
   audit

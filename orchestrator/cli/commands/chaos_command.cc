@@ -15,6 +15,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/text_table.h"
 #include "orchestrator/cli/render/version.h"
+#include "orchestrator/cli/shell/command_tree.h"
 #include "orchestrator/process/environment.h"
 
 namespace retort::orchestrator::cli {
@@ -150,7 +151,7 @@ ordered_json ReportJson(const ChaosOrder& order, const std::string& sweep, const
 void AddChaos(CLI::App& app, CommandLine& line, RawWords& words) {
   CLI::App* chaos =
       AddCommand(app, "chaos", "Run the sweep while killing, stopping and starving its processes, then compare");
-  AddSweep(*chaos, words, "KEY=VALUE", "KEY=VALUE overrides, as of `run`");
+  AddSweep(*chaos, words, kOverrideWords, "KEY=VALUE overrides, as of `run`");
   chaos->add_option("--kills", line.chaos.kills, "How many times something is killed (default 20)")
       ->check(CLI::Range(1, 1'000'000))
       ->default_val(20);

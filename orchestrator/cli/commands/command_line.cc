@@ -107,8 +107,15 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, const CommandNode& root, const s
   return parsed;
 }
 
+class HelpFormatter : public CLI::Formatter {
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return ShowPositionalName(CLI::Formatter::make_option_name(option, is_positional));
+  }
+};
+
 // Paragraphs of the help are at most `columns` wide.
 void AddCommands(CLI::App& app, CommandLine& line, RawWords& words, std::size_t columns) {
+  app.formatter(std::make_shared<HelpFormatter>());
   app.description(Wrap(std::string(kSummary), columns, 0));
   app.require_subcommand(0, 1);
   AddGlobals(app, line.global);

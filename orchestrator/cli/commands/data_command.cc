@@ -17,6 +17,7 @@
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/cli/shell/command_tree.h"
 #include "storage/datasets/clients.h"
 #include "storage/datasets/data_check.h"
 #include "storage/datasets/data_inspection.h"
@@ -51,7 +52,7 @@ void AddData(CLI::App& app, CommandLine& line, RawWords& words) {
     of->fallthrough();
     of->add_option("NAME", line.data.reader, "Reader: " + names)->required();
     of->add_option("PATH", line.data.path, "Folder, archive or file, as `path` in a sweep file")->required();
-    of->add_option("KEY=VALUE", words.rest, "target, version or classes, as in a sweep file");
+    of->add_option(kOverrideWords, words.rest, "target, version or classes, as in a sweep file");
   }
 }
 

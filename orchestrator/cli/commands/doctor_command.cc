@@ -12,6 +12,7 @@
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/version.h"
+#include "orchestrator/cli/shell/command_tree.h"
 #include "orchestrator/doctor/device_check.h"
 #include "orchestrator/doctor/environment_check.h"
 #include "orchestrator/doctor/folder_check.h"
@@ -26,7 +27,7 @@ namespace retort::orchestrator::cli {
 void AddDoctor(CLI::App& app, CommandLine& line, RawWords& words) {
   CLI::App* doctor = AddCommand(app, "doctor", "What is wrong with this machine, and the command that mends it");
   doctor->add_option("SWEEP", words.sweep, "Also whether what this sweep file needs is there");
-  doctor->add_option("KEY=VALUE", words.rest, "KEY=VALUE overrides, as of `run`");
+  doctor->add_option(kOverrideWords, words.rest, "KEY=VALUE overrides, as of `run`");
   doctor->add_option("--slots", line.slots, "Workers at once that there is to be room for (default 1)")
       ->check(CLI::Range(1, 4096));
 }

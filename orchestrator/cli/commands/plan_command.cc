@@ -9,6 +9,7 @@
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/run_command.h"
 #include "orchestrator/cli/render/plan_text.h"
+#include "orchestrator/cli/shell/command_tree.h"
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/cost_history.h"
 #include "orchestrator/results/plan_report.h"
@@ -48,7 +49,7 @@ void WarnOfAudits(storage::Env& env, ResultsView& view, SweepPlan& plan) {
 
 void AddPlan(CLI::App& app, CommandLine& line, RawWords& words) {
   CLI::App* plan = AddCommand(app, "plan", "Show what would run: trials, devices, cost, epsilon, data");
-  AddSweep(*plan, words, "KEY=VALUE", kOverridesHelp);
+  AddSweep(*plan, words, kOverrideWords, kOverridesHelp);
   plan->add_flag("--diff", line.diff, "Compare with what the results folder already holds");
   plan->add_option("--slots", line.slots, "Workers at once that the time is for (default: as the last run, else 1)")
       ->check(CLI::Range(1, 4096));

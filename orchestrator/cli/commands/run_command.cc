@@ -17,6 +17,7 @@
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/status_text.h"
 #include "orchestrator/cli/render/version.h"
+#include "orchestrator/cli/shell/command_tree.h"
 #include "orchestrator/journal/cost_cache.h"
 #include "orchestrator/journal/folder_lock.h"
 #include "orchestrator/process/environment.h"
@@ -216,7 +217,7 @@ void AddRunOptions(CLI::App& command, CommandLine& line, RawWords& words) {
 
 void AddRun(CLI::App& app, CommandLine& line, RawWords& words) {
   CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing");
-  AddSweep(*run, words, "KEY=VALUE", kOverridesHelp);
+  AddSweep(*run, words, kOverrideWords, kOverridesHelp);
   AddRunOptions(*run, line, words);
   run->add_option("--on-end", line.run.on_end,
                   "Once the sweep has ended, however: run this by /bin/sh -c, with RETORT_SWEEP, RETORT_RESULTS, "

@@ -34,7 +34,7 @@ Parameter MakeParameter(const CLI::Option& option) {
   Parameter parameter;
   parameter.positional = !option.nonpositional();
   if (parameter.positional) {
-    parameter.names = {option.get_name(true)};
+    parameter.names = {ShowPositionalName(option.get_name(true))};
   } else {
     for (const std::string& name : option.get_snames()) parameter.names.push_back("-" + name);
     for (const std::string& name : option.get_lnames()) parameter.names.push_back("--" + name);
@@ -64,6 +64,8 @@ CommandNode MakeNode(const CLI::App& app, const std::string& path, const FindVal
 }
 
 }  // namespace
+
+std::string ShowPositionalName(const std::string& name) { return name == kOverrideWords ? "KEY=VALUE" : name; }
 
 CommandNode MakeCommandTree(const CLI::App& app, const FindValues& values) { return MakeNode(app, "", values); }
 

@@ -32,6 +32,11 @@ struct CommandNode {
   bool needs_command = false;
 };
 
+// The name of positional KEY=VALUE words: CLI11 from 2.4 on takes none with "=".
+inline constexpr const char* kOverrideWords = "OVERRIDES";
+// "KEY=VALUE" for that name; any other as it is.
+[[nodiscard]] std::string ShowPositionalName(const std::string& name);
+
 // Every valid value of a parameter ("--method", "ARCH") of the command `path` ("model check") that the command checks
 // for itself, in the order of the help; empty where there is no such set, or the parser knows it.
 using FindValues = std::function<std::vector<std::string>(const std::string& path, const std::string& parameter)>;

@@ -43,8 +43,9 @@ std::string ConstantsCache::FindKey(const std::vector<Layer>& layers, const Imag
   if (!program.ok()) return "";
   Sha256 key;
   const std::string text = FormatLayers(UpToLastConstants(layers));
+  const std::string instructions = at::get_cpu_capability();
   for (const std::string_view part : {std::string_view(*program), std::string_view(text),
-                                      std::string_view(TORCH_VERSION), std::string_view(at::get_cpu_capability())}) {
+                                      std::string_view(TORCH_VERSION), std::string_view(instructions)}) {
     key.UpdateLength(part.size());
     key.Update(part);
   }
