@@ -60,12 +60,17 @@ class PathScrubber {
     }
     spec.data = known;
   }
-  // The longest paths first: one may begin another.
+  // The longest paths first: one may begin another. What is left are those of tables that no trial uses.
   [[nodiscard]] std::string Scrub(std::string text) const {
     for (auto path = short_.rbegin(); path != short_.rend(); ++path)
       for (std::size_t at = 0; (at = text.find(path->second.first, at)) != std::string::npos;
            at += path->second.second.size())
         text.replace(at, path->second.first.size(), path->second.second);
+    for (std::size_t at = 0; (at = text.find("\"/", at)) != std::string::npos; ++at) {
+      const std::size_t begin = at + 1, end = text.find_first_of("\"\n", begin);
+      if (end != std::string::npos && text[end] == '"')
+        text.replace(begin, end - begin, LastName(text.substr(begin, end - begin)));
+    }
     return text;
   }
 

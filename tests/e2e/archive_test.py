@@ -82,6 +82,21 @@ class Archives(unittest.TestCase):
         self.assertFalse(re.search(r'"/[a-z]|\\"/[a-z]|= \\"/', text))
         self.assertNotIn(OPTIONS.source, text)
 
+    def test_PathsOfTablesThatNoTrialUsesAreNotInIt(self):
+        path = os.path.join(FOLDER, "unused.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'retort = 1\n[data.unused]\nreader = "idx"\npath = "{OPTIONS.source}/experiments/data/mnist10k"\n'
+                       'split = { train = [0, 1], test = [1, 2] }\n'
+                       '[trial]\nmethod = "sleep"\nseconds = 0.01\n[sweep]\nname = "unused"\nseeds = [0]\n')
+        self.assertEqual(retort("run", path, "--results", "unused").returncode, 0)
+        self.assertEqual(retort("archive", "--results", "unused", "--out", "unused.rows").returncode, 0)
+        with open(os.path.join(FOLDER, "unused.rows"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("unused.path", text)
+        self.assertIn("mnist10k", text)
+        self.assertNotIn(OPTIONS.source, text)
+        self.assertNotIn(FOLDER, text)
+
     def test_AnImportedFolderIsSound(self):
         self.assertEqual(retort("import", "fig9.rows", "--results", "sound").returncode, 0)
         self.assertEqual(retort("verify", "--results", "sound").returncode, 0)
