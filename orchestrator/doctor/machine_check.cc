@@ -13,6 +13,7 @@
 
 #include "cluster/host.h"
 #include "cluster/launch_environment.h"
+#include "cluster/mpi_world.h"
 #include "experiments/base/number_text.h"
 #include "orchestrator/process/system_clock.h"
 
@@ -108,7 +109,7 @@ ProcessorFacts ReadProcessorFacts(const std::vector<std::string>& environment, i
   facts.online = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   facts.allowed = host.cpus;
   facts.online = std::max(facts.online, facts.allowed);
-  facts.rank = cluster::ReadLaunchEnvironment(environment).under_mpi;
+  facts.rank = cluster::MayJoinWorld(cluster::ReadLaunchEnvironment(environment));
   facts.devices = host.cuda_devices;
   facts.group = ReadControlGroup();
   facts.memory_available = cluster::ReadAvailableMemory();
