@@ -18,9 +18,8 @@ namespace {
 
 constexpr const char* kLibraryName = "libretort_mpi.so";
 constexpr const char* kCompile =
-    "compile it with the mpicc of the MPI that is used here, as its README.md says (cluster/mpi, or share/retort/mpi "
-    "where "
-    "retort is installed)";
+    "compile it with the mpicc of the MPI that is used here (README.md in cluster/mpi, of an installed retort in "
+    "share/retort/mpi)";
 
 std::string LoaderError() {
   const char* const text = ::dlerror();
