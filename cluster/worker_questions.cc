@@ -101,6 +101,27 @@ Result<ModelOrder> DecodeModelOrder(const std::string& json) {
   return order;
 }
 
+std::string EncodeScriptOrder(const ScriptOrder& order) {
+  const nlohmann::json json = {{"spec", order.spec},
+                               {"attempt_file", order.attempt_file},
+                               {"out", order.out},
+                               {"description", order.description},
+                               {"generator", order.generator}};
+  return DumpJson(json);
+}
+
+Result<ScriptOrder> DecodeScriptOrder(const std::string& json) {
+  JsonFields fields(json, "script order");
+  ScriptOrder order;
+  order.spec = fields.String("spec");
+  order.attempt_file = fields.String("attempt_file");
+  order.out = fields.String("out");
+  order.description = fields.String("description");
+  order.generator = fields.Flag("generator");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  return order;
+}
+
 Hello MakeCudaAnswer(const std::string& build, const Result<int>& usable) {
   if (!usable.ok()) return {build, kNone, {usable.status().message()}};
   Hello hello{build, "cuda", {}};

@@ -77,6 +77,23 @@ struct GraphAnswer {
 // Error: damage, naming the field.
 [[nodiscard]] Result<GraphAnswer> DecodeGraphAnswer(const std::string& json);
 
+// The argument with which the worker program, in place of its work, takes the order that follows it, writes a network
+// or a generator as a TorchScript archive, and answers with nothing.
+inline constexpr const char* kScriptArgument = "--torchscript";
+
+struct ScriptOrder {
+  std::string spec;          // EncodeTrialSpec
+  std::string attempt_file;  // absolute path of what the trial left
+  std::string out;           // absolute path of a file that is not there
+  std::string description;   // what the archive says of itself
+  bool generator = false;    // in place of the network
+};
+
+// One JSON object; round-trips exactly.
+[[nodiscard]] std::string EncodeScriptOrder(const ScriptOrder& order);
+// Error: damage, naming the field.
+[[nodiscard]] Result<ScriptOrder> DecodeScriptOrder(const std::string& json);
+
 // The argument with which the worker program looks for CUDA devices in place of its work, and sends one Hello that says
 // what it found.
 inline constexpr const char* kProbeCuda = "--probe-cuda";

@@ -16,6 +16,7 @@
 #include "worker/devices/devices.h"
 #include "worker/environment.h"
 #include "worker/run/exported_graph.h"
+#include "worker/run/exported_script.h"
 #include "worker/run/model_check.h"
 #include "worker/run/worker_service.h"
 #include "worker/samples/sample_run.h"
@@ -41,7 +42,7 @@ bool IsKnownCommand(int argc, char** argv) {
   for (const char* const with_order :
        {retort::privacy::kAuditArgument, retort::cluster::kSampleArgument, retort::cluster::kModelArgument,
         retort::cluster::kLayersArgument, retort::cluster::kGraphArgument, retort::cluster::kGeneratorGraphArgument,
-        retort::cluster::kReportArgument})
+        retort::cluster::kScriptArgument, retort::cluster::kReportArgument})
     if (std::strcmp(argv[1], with_order) == 0) return argc > 2 && argv[2][std::strspn(argv[2], " \t\r\n")] != '\0';
   return false;
 }
@@ -87,6 +88,8 @@ int Run(int argc, char** argv) {
     return retort::ExitCode(retort::worker::ServeNetworkGraph(link, argv[2]).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kGeneratorGraphArgument) == 0)
     return retort::ExitCode(retort::worker::ServeGeneratorGraph(link, argv[2]).code());
+  if (argc > 2 && std::strcmp(argv[1], retort::cluster::kScriptArgument) == 0)
+    return retort::ExitCode(retort::worker::ServeScript(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kReportArgument) == 0)
     return retort::ExitCode(retort::worker::ServeReport(link, RETORT_VERSION, argv[2]).code());
   const auto first = retort::worker::ReadHandedOverStart(argc, argv);

@@ -61,6 +61,8 @@ install(PROGRAMS ${scripts} DESTINATION "${RETORT_INSTALL_HOME}/launch" COMPONEN
 file(GLOB mpi_plugin CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cluster/mpi/*")
 install(FILES ${mpi_plugin} DESTINATION "${RETORT_INSTALL_SHARE}/mpi" COMPONENT retort)
 
+install(FILES "${PROJECT_SOURCE_DIR}/cluster/install/modulefiles/retort" DESTINATION "${RETORT_INSTALL_SHARE}/modulefiles" COMPONENT retort)
+
 # Under the paths that they have here.
 foreach(folder experiments/configs experiments/data experiments/examples tests/fixtures/smoke tests/fixtures/data tests/fixtures/folders
         monitoring/dashboards monitoring/rules monitoring/provisioning)

@@ -344,7 +344,8 @@ std::string KeysMarkdown() {
   text += "\n## `[table.NAME]`\n\n" + SectionTable("table.*");
   text +=
       "\n## `[figure.NAME]`\n\n"
-      "What `retort plot` draws into NAME.svg and NAME.png. Axes that no key names tell series apart, so that a "
+      "What `retort plot` draws into NAME.svg and NAME.png, or NAME.pdf. Axes that no key names tell series apart, so "
+      "that a "
       "point never\nmixes trials that differ in more than their seed. Without any `[figure]` the first axis is drawn "
       "against the metric of the\nfirst table.\n\n" +
       SectionTable("figure.*");

@@ -1,5 +1,6 @@
 #include "orchestrator/plot/canvas.h"
 
+#include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <cairo.h>
 
@@ -101,15 +102,10 @@ struct Canvas::Surface {
   cairo_t* cairo = nullptr;
 
   Surface(Format of, double width, double height) : format(of) {
-    if (format == Format::svg) {
-      surface = cairo_svg_surface_create_for_stream(Append, &bytes, width, height);
-    } else {
-      const auto pixels = [](double points) { return static_cast<int>(std::ceil(points * kPixelsPerPoint)); };
-      surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels(width), pixels(height));
-    }
+    surface = Create(width, height);
     cairo = cairo_create(surface);
     if (format == Format::png) cairo_scale(cairo, kPixelsPerPoint, kPixelsPerPoint);
-    // Widths that do not depend on the resolution, so that both formats have one layout.
+    // Widths that do not depend on the resolution, so that all formats have one layout.
     cairo_font_options_t* options = cairo_font_options_create();
     cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
     cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
@@ -117,6 +113,17 @@ struct Canvas::Surface {
     cairo_set_font_options(cairo, options);
     cairo_font_options_destroy(options);
     cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+  }
+  [[nodiscard]] cairo_surface_t* Create(double width, double height) {
+    if (format == Format::svg) return cairo_svg_surface_create_for_stream(Append, &bytes, width, height);
+    if (format == Format::png) {
+      const auto pixels = [](double points) { return static_cast<int>(std::ceil(points * kPixelsPerPoint)); };
+      return cairo_image_surface_create(CAIRO_FORMAT_RGB24, pixels(width), pixels(height));
+    }
+    cairo_surface_t* pdf = cairo_pdf_surface_create_for_stream(Append, &bytes, width, height);
+    cairo_pdf_surface_restrict_to_version(pdf, CAIRO_PDF_VERSION_1_5);
+    cairo_pdf_surface_set_metadata(pdf, CAIRO_PDF_METADATA_CREATE_DATE, nullptr);  // else that of today
+    return pdf;
   }
   ~Surface() {
     cairo_destroy(cairo);
@@ -252,6 +259,11 @@ void Canvas::Clip(double x, double y, double width, double height) {
 
 void Canvas::Unclip() { cairo_restore(surface_->cairo); }
 
+void Canvas::SetTitle(const std::string& title) {
+  if (surface_->format == Format::pdf)
+    cairo_pdf_surface_set_metadata(surface_->surface, CAIRO_PDF_METADATA_TITLE, title.c_str());
+}
+
 Result<std::string> Canvas::Finish() {
   if (!HasFont(surface_->cairo))
     return EnvironmentError(
@@ -264,6 +276,9 @@ Result<std::string> Canvas::Finish() {
   if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_status(surface_->surface);
   if (status != CAIRO_STATUS_SUCCESS && status != CAIRO_STATUS_SURFACE_FINISHED)
     return EnvironmentError(std::string("cairo cannot draw the figure: ") + cairo_status_to_string(status) + ".");
+  // Of the same length, so that what the file says of its offsets stays true.
+  if (surface_->format == Format::pdf && surface_->bytes.size() > kPdfMark.size())
+    surface_->bytes.replace(0, kPdfMark.size(), kPdfMark);
   return std::move(surface_->bytes);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,9 +50,12 @@ struct Style {
           static_cast<int>(number / kColours.size() % 4)};
 }
 
-// What cairo draws on: an SVG or a PNG. The only part that includes cairo's headers.
+// What cairo draws on: an SVG, a PNG or a PDF. The only part that includes cairo's headers.
 
-enum class Format : std::uint8_t { svg, png };
+enum class Format : std::uint8_t { svg, png, pdf };
+
+// How every PDF of ours begins: its version, and the comment of bytes above 127 that tells programs that it is binary.
+inline constexpr std::string_view kPdfMark = "%PDF-1.5\n%\xD2\xC5\xD4\xCF";
 
 // Pixels of a PNG for one point: 216 dots an inch.
 inline constexpr int kPixelsPerPoint = 3;
@@ -88,6 +92,9 @@ class Canvas final : public TextMeasure {
   // Until Unclip nothing is drawn outside of the rectangle.
   void Clip(double x, double y, double width, double height);
   void Unclip();
+
+  // The title of a PDF; nothing in the other formats.
+  void SetTitle(const std::string& title);
 
   // The file's bytes; nothing may be drawn any more. Error: environment, when no font is installed or cairo failed.
   [[nodiscard]] Result<std::string> Finish();

@@ -449,6 +449,7 @@ Result<std::string> Render(const Picture& picture, Format format) {
   const Canvas measure(Format::png, 1, 1);
   const Layout layout = Arrange(picture, measure);
   Canvas canvas(format, layout.width, layout.height);
+  canvas.SetTitle(picture.name);
   for (std::size_t i = 0; i < layout.panels.size(); ++i) PaintPanel(picture, layout, i, canvas);
   for (std::size_t i = 0; i < layout.sheets.size(); ++i)
     PaintSheet(picture.sheets[i], layout.sheets[i], picture.badge, canvas);

@@ -10,7 +10,8 @@
 namespace retort::orchestrator::plot {
 
 // The same picture gives the same bytes wherever the same fonts and cairo are: no dates, no counters. An SVG carries
-// `name` and `description` as its title and alternative text. Error: environment, see Canvas::Finish.
+// `name` and `description` as its title and alternative text; a PDF, `name` as its title. Error: environment, see
+// Canvas::Finish.
 [[nodiscard]] Result<std::string> Render(const Picture& picture, Format format);
 
 // The SVG with a title and a description behind its root's tag, and identifiers that do not count what the process drew

@@ -202,7 +202,7 @@ std::optional<std::string> ComputeSummarySources(storage::Env& env, const std::s
   if (MayBeAudited(env, results) || IsFolderLocked(env, results)) return std::nullopt;
   const std::optional<json> journal = ReadStamp(env, JournalPath(results)),
                             ledger = ReadStamp(env, LedgerPath(results));
-  const std::optional<json> measured = costs.path.empty() ? json("absent") : ReadStamp(env, costs.path);
+  const std::optional<json> measured = costs.path.empty() ? std::optional<json>("absent") : ReadStamp(env, costs.path);
   const std::string root = FindResultsRoot(results);
   // What data sets share examples, and what audits have refuted.
   const std::optional<json> marks = FolderStamp(env, storage::MarksFolder(root)),

@@ -132,9 +132,8 @@ Result<ExampleSet> ReadMedMnist(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const std::string path, FindNpz(env, data, "pathmnist.npz"));
   RETORT_ASSIGN_OR_RETURN(const NpzFile npz, NpzFile::Open(env, path));
   ExampleSet set;
-  constexpr std::pair<const char*, const char*> kParts[] = {
-      {"train", "train"}, {"val", "validation"}, {"test", "test"}};
-  for (const auto& [key, part] : kParts) {
+  constexpr std::pair<const char*, const char*> kKeys[] = {{"train", "train"}, {"val", "validation"}, {"test", "test"}};
+  for (const auto& [key, part] : kKeys) {
     RETORT_RETURN_IF_ERROR(AddPart(npz, path, key, set));
     EndPart(set, part);
   }

@@ -77,7 +77,7 @@ Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, c
 
 std::string EncodeTarMember(const std::string& name, std::string_view contents) {
   constexpr std::size_t kMaxName = 100, kMode = 100, kOwner = 108, kGroup = 116, kSize = 124, kTime = 136, kSum = 148,
-                        kType = 156, kMagic = 257;
+                        kType = 156, kMagicAt = 257;
   RETORT_CHECK(!name.empty() && name.size() <= kMaxName && contents.size() < (std::uint64_t{1} << 33));
   std::string member(kTarBlock, '\0');
   const auto put = [&member](std::size_t at, const std::string& text) { member.replace(at, text.size(), text); };
@@ -89,7 +89,7 @@ std::string EncodeTarMember(const std::string& name, std::string_view contents) 
   put(kTime, "00000000000");
   put(kSum, "        ");
   put(kType, "0");
-  put(kMagic, std::string("ustar\00000", 8));
+  put(kMagicAt, std::string("ustar\00000", 8));
   std::uint64_t sum = 0;
   for (const char byte : member) sum += static_cast<unsigned char>(byte);
   put(kSum, FormatOctal(sum, 6) + std::string("\0 ", 2));

@@ -95,13 +95,17 @@ expect_code 0
 student="$("$retort" list --json | grep -o '"name": *"dpdfd[^"]*"' | head -1 | cut -d'"' -f4)"
 
 begins_with() { expect_same "$(head -c ${#2} "$1" | tr -d '\0')" "$2"; }
-for format in safetensors torch npz onnx; do
+for format in safetensors torch npz onnx torchscript; do
   case_name="the student as $format"
   run "$retort" export "$student" student --format "$format" --out "student.$format"
   expect_code 0
   expect_file "student.$format"
 done
 begins_with student.torch PK
+begins_with student.torchscript PK
+run "$retort" model check torchscript --torchscript --weights student.torchscript --image 28 --json
+expect_code 0
+expect_out '"parameters": 7850'
 begins_with student.onnx "$(printf '\010\010\022\006retort')"
 begins_with student.npz PK
 for format in safetensors torch npz; do

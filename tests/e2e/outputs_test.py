@@ -93,6 +93,7 @@ def commands(out):
         "report": (["report", "--results", "results/small", "--out", out], out),
         "plot": (["plot", "s.toml", "--format", "svg", "--out", folder], os.path.join(folder, "f.svg")),
         "plot png": (["plot", "s.toml", "--format", "png", "--out", folder], os.path.join(folder, "f.png")),
+        "plot pdf": (["plot", "s.toml", "--format", "pdf", "--out", folder], os.path.join(folder, "f.pdf")),
         "man": (["man", "--all", folder], os.path.join(folder, "retort.1")),
         "data clients": (["data", "clients", "idx", os.path.join(OPTIONS.source, "experiments/data/mnist10k"), "--clients", "2",
                           "--out", folder], os.path.join(folder, "client-0.txt")),

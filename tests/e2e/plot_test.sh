@@ -80,7 +80,7 @@ case_name="an unknown figure names the nearest"
 run "$retort" plot sweep.toml niose
 expect_code 2
 expect_err "has no [figure.niose]; it has noise"
-run "$retort" plot sweep.toml --format pdf
+run "$retort" plot sweep.toml --format jpeg
 expect_code 2
 expect_err "svg"
 

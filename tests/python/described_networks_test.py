@@ -156,6 +156,19 @@ def check_onnx(name, folder, trial, images, expected):
         assert any(claim["status"] == "proven" for claim in json.loads(said["claims"])), said["claims"]
 
 
+def check_torchscript(name, folder, trial, images, expected):
+    path, extra = f"{folder}/student.pt", {"retort.json": ""}
+    call("export", trial, "student", "--format", "torchscript", "--out", path, "--force", "--results", f"{folder}/r")
+    module = torch.jit.load(path, _extra_files=extra)
+    with torch.no_grad():
+        check(f"{name} TorchScript", difference(module(torch.from_numpy(images)).numpy(), expected))
+    check(f"{name} TorchScript as a teacher", difference(logits_of("torchscript", folder, images, "--torchscript", "--weights", path), expected))
+    said = json.loads(extra["retort.json"])
+    assert said["network"] == name and said["trial"] == trial and said["image"] == list(images.shape[1:]), said
+    if name == "private":
+        assert any(claim["status"] == "proven" for claim in said["claims"]), said["claims"]
+
+
 def check_students(sweep, folder):
     call("run", sweep, "--quiet", "--results", f"{folder}/r")
     trials = json.loads(call("list", "--json", "--results", f"{folder}/r"))["trials"]
@@ -171,10 +184,8 @@ def check_students(sweep, folder):
             expected = logits_of(name, folder, images, "--sweep", sweep, "--weights", path)
             with torch.inference_mode():
                 check(f"{name} {form}", difference(student(torch.from_numpy(images)).numpy(), expected))
-        traced = torch.jit.trace(student, torch.from_numpy(images))
-        traced.save(f"{folder}/student.pt")
         check_onnx(name, folder, trial, images, expected)
-        check(f"{name} TorchScript", difference(logits_of("torchscript", folder, images, "--torchscript", "--weights", f"{folder}/student.pt"), expected))
+        check_torchscript(name, folder, trial, images, expected)
 
 
 def main():

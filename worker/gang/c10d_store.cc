@@ -31,7 +31,14 @@ class StoreClient final : public c10d::Store {
   }
 
   // Not marked override: older torch has no clone.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winconsistent-missing-override"
+#endif
   c10::intrusive_ptr<c10d::Store> clone() { return c10::make_intrusive<StoreClient>(host_, port_, secret_, timeout_); }
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 
   void set(const std::string& key, const Bytes& value) override {
     SendRequest({StoreOperation::set, key, std::string(value.begin(), value.end())});

@@ -36,6 +36,9 @@
 namespace retort::worker {
 namespace {
 
+// A layer writes no number of rows into its operations, so that TorchScript's recording of one batch
+// (recorded_module.h) holds for every other.
+
 using Kind = LayerKind;
 
 // By the statistics of the rows at hand, of all members of a gang.
@@ -60,14 +63,14 @@ at::Tensor Normalised(const Layer& layer, const LayerNode& node, const at::Tenso
 
 // qkv [rows, tokens, 3 d], as one linear layer makes it.
 at::Tensor Attention(const at::Tensor& qkv, std::int64_t heads) {
-  const std::int64_t rows = qkv.size(0), tokens = qkv.size(1), width = qkv.size(2) / 3;
-  const at::Tensor split = qkv.view({rows, tokens, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
-  return at::scaled_dot_product_attention(split[0], split[1], split[2]).transpose(1, 2).reshape({rows, tokens, width});
+  const std::int64_t tokens = qkv.size(1), width = qkv.size(2) / 3;
+  const at::Tensor split = qkv.view({-1, tokens, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
+  return at::scaled_dot_product_attention(split[0], split[1], split[2]).transpose(1, 2).reshape({-1, tokens, width});
 }
 
 at::Tensor Tokens(const at::Tensor& patches, const at::Tensor& first, const at::Tensor& position) {
   const at::Tensor rest = patches.flatten(2).transpose(1, 2);
-  return at::cat({first.expand({patches.size(0), -1, -1}), rest}, 1).add_(position);
+  return at::cat({first.expand_as(rest.narrow(1, 0, 1)), rest}, 1).add_(position);
 }
 
 // Option A of He et al. 2016: an identity between different widths and extents.
@@ -120,7 +123,7 @@ at::Tensor Pooled(const Layer& layer, const at::Tensor& x) {
 }
 
 at::Tensor Reshaped(const Layer& layer, const at::Tensor& x, bool channels_last) {
-  const at::Tensor planes = x.reshape({x.size(0), layer.out, layer.height, layer.width});
+  const at::Tensor planes = x.reshape({-1, layer.out, layer.height, layer.width});
   return channels_last ? planes.contiguous(at::MemoryFormat::ChannelsLast) : planes;
 }
 

@@ -33,7 +33,7 @@ bool EndsWith(const StateEntry& entry, std::string_view name) { return entry.nam
 // bytes, and only the strides say which one is meant.
 at::Tensor ChannelsLast(const at::Tensor& images) {
   if (images.size(1) != 1) return images.contiguous(at::MemoryFormat::ChannelsLast);
-  return images.reshape({images.size(0), images.size(2), images.size(3), 1}).permute({0, 3, 1, 2});
+  return images.reshape({-1, images.size(2), images.size(3), 1}).permute({0, 3, 1, 2});
 }
 
 }  // namespace

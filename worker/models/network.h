@@ -66,6 +66,8 @@ class Network {
 
   // Parameters and buffers, torchvision's names in torchvision's order.
   [[nodiscard]] const std::vector<StateEntry>& state() const { return plan_.state; }
+  // Returns the tensor of an entry of state(): what the network computes with, no copy.
+  [[nodiscard]] at::Tensor EntryTensor(const StateEntry& entry) const;
   // Names are prefix + the entry's.
   [[nodiscard]] std::vector<storage::TensorBlob> StateBlobs(const std::string& prefix) const;
   // Blobs beyond the state are ignored. A missing num_batches_tracked counts as 0, and a missing entry of a
@@ -81,7 +83,6 @@ class Network {
   [[nodiscard]] std::int64_t classes() const { return plan_.nodes.back().shape.front(); }
 
  private:
-  [[nodiscard]] at::Tensor EntryTensor(const StateEntry& entry) const;
   // `features`, when not null, receives what the last linear layer saw.
   [[nodiscard]] at::Tensor Run(std::size_t last, const at::Tensor& images, const std::optional<DropoutMasks>& dropout,
                                bool training, LayerTrace* trace, at::Tensor* features) const;

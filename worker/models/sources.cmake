@@ -20,6 +20,7 @@ set(RETORT_MODELS_SOURCES
   models/onnx/generator_graph.cc
   models/onnx/graph_builder.cc
   models/onnx/network_graph.cc
+  models/recorded_module.cc
   models/resampling.cc
   models/saved_models.cc
   models/training_scopes.cc

@@ -2,6 +2,7 @@ set(RETORT_RUN_SOURCES
   run/attempt_cost.cc
   run/checkpoint_stamp.cc
   run/exported_graph.cc
+  run/exported_script.cc
   run/failure.cc
   run/finished_attempt.cc
   run/gang_formation.cc

@@ -181,9 +181,9 @@ double LaplaceDelta(double ratio, double epsilon) {
 }
 
 double LaplaceEpsilon(double ratio, double delta) {
-  constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+  constexpr double kFewRoundings = 4 * std::numeric_limits<double>::epsilon();
   if (!(ratio > 0) || !(delta > 0 && delta < 1)) return kInfinity;
-  return std::max(0.0, ratio * (1 + kRounding) + 2 * std::log1p(-delta) * (1 - kRounding));
+  return std::max(0.0, ratio * (1 + kFewRoundings) + 2 * std::log1p(-delta) * (1 - kFewRoundings));
 }
 
 double LaplaceRdp(double ratio, double order) {
@@ -203,7 +203,6 @@ double LaplaceRdp(double ratio, double order) {
 }
 
 double DiscreteGaussianDelta(double sigma, std::int64_t sensitivity, double epsilon) {
-  using Real = long double;
   if (!(sigma > 0 && sigma <= kMaxDiscreteGaussianSigma) || sensitivity < 1 || !(epsilon >= 0) || std::isinf(epsilon)) {
     return 1;
   }

@@ -154,10 +154,10 @@ Result<DrawLaw> SolveNegativeBinomialDraws(double eta, double mean) {
 }
 
 double ComputeLogTail(const DrawLaw& law) {
-  constexpr double kRounding = 1e-6;  // of logarithms of gamma functions that cancel
+  constexpr double kCancelled = 1e-6;  // of logarithms of gamma functions that cancel
   const auto k = static_cast<double>(kMaxDrawnCandidates);
   // Markov's inequality for z^K at z = k / mean.
-  if (law.family == DrawFamily::poisson) return (k - law.mean) - k * std::log(k / law.mean) + kRounding;
+  if (law.family == DrawFamily::poisson) return (k - law.mean) - k * std::log(k / law.mean) + kCancelled;
   // From k on, each mass is at most `ratio` times the one before.
   const double keep = std::log1p(-law.gamma);
   const double ratio = std::exp(keep) * std::max(1.0, (k + law.eta) / (k + 1));
@@ -168,7 +168,7 @@ double ComputeLogTail(const DrawLaw& law) {
       x > 700 ? x - std::log(law.eta) : std::log(-std::log(law.gamma)) + std::log(RelativeGrowth(x));
   const double log_mass =
       k * keep - log_divisor + std::lgamma(k + law.eta) - std::lgamma(1 + law.eta) - std::lgamma(k + 1);
-  return std::min(0.0, log_mass + std::log(ratio / (1 - ratio)) + kRounding);
+  return std::min(0.0, log_mass + std::log(ratio / (1 - ratio)) + kCancelled);
 }
 
 std::int64_t ComputeReach(const DrawLaw& law, double probability) {

@@ -17,6 +17,7 @@
 #include "orchestrator/cli/commands/onnx_export.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
+#include "orchestrator/cli/commands/torchscript_export.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/files/file_modes.h"
@@ -156,8 +157,8 @@ struct ExportedPart {
 
 const std::vector<ExportedPart>& Parts() {
   static const std::vector<ExportedPart> parts = {
-      {"student", {"safetensors", "torch", "npz", "onnx"}, Student},
-      {"generator", {"safetensors", "torch", "npz", "onnx"}, EncodeGenerator},
+      {"student", {"safetensors", "torch", "npz", "onnx", "torchscript"}, Student},
+      {"generator", {"safetensors", "torch", "npz", "onnx", "torchscript"}, EncodeGenerator},
       {"samples", {"png", "npz"}, Samples},
       {"curves", {"csv", "tensorboard", "mlflow"}, Curves},
       {"ledger", {"csv"}, Ledger}};
@@ -214,6 +215,15 @@ Result<std::string> EncodeOnnx(const Invocation& call, const ExportedPart& part,
   return EncodeOnnxGenerator(call, what.trial, state);
 }
 
+Result<std::string> EncodeTorchScript(const Invocation& call, const ExportedPart& part, const Exported& what) {
+  if (part.encode == Student) {
+    RETORT_RETURN_IF_ERROR(ReadNetwork(what).status());
+    return EncodeTorchScriptNetwork(call, what.view, what.trial);
+  }
+  RETORT_RETURN_IF_ERROR(ReadGenerator(what).status());
+  return EncodeTorchScriptGenerator(call, what.view, what.trial);
+}
+
 Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part, const ResultsView& view,
                                const TrialView& trial) {
   const std::string& format = call.line.exported.format;
@@ -225,6 +235,7 @@ Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part,
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, trial));
   Exported what{view, trial, std::move(file), ""};
   if (format == "onnx") return EncodeOnnx(call, part, what);
+  if (format == "torchscript") return EncodeTorchScript(call, part, what);
   if (part.encode == Student) RETORT_RETURN_IF_ERROR(ReadNetwork(what).status());
   what.description = DescribeExported(call, part, trial);
   return part.encode(what, format);
@@ -249,12 +260,14 @@ void AddExport(CLI::App& app, CommandLine& line, RawWords& words) {
       ->required();
   command
       ->add_option("WHAT", line.exported.what,
-                   "student (also a teacher's network), generator: safetensors, torch, npz, onnx; samples: png, npz; "
+                   "student (also a teacher's network), generator: safetensors, torch, npz, onnx, torchscript; "
+                   "samples: png, npz; "
                    "curves: csv, or with metrics, settings and claims tensorboard, mlflow; ledger: csv")
       ->required();
   command
-      ->add_option("--format", line.exported.format,
-                   "safetensors, torch, npz, onnx, png, csv, tensorboard (event files) or mlflow (a file store)")
+      ->add_option(
+          "--format", line.exported.format,
+          "safetensors, torch, npz, onnx, torchscript, png, csv, tensorboard (event files) or mlflow (a file store)")
       ->required();
   command->add_option("--out", line.out, "The file to write; of tensorboard and mlflow the folder")
       ->required()

@@ -33,10 +33,15 @@ std::vector<storage::TensorBlob> SelectState(const std::vector<storage::TensorBl
 }
 
 Result<std::string> AskAboutNetwork(const Invocation& call, const TrialSpec& spec, const char* argument) {
+  return AskAboutNetwork(call, spec, argument, EncodeTrialSpec(spec));
+}
+
+Result<std::string> AskAboutNetwork(const Invocation& call, const TrialSpec& spec, const char* argument,
+                                    const std::string& order) {
   constexpr std::chrono::seconds kSilence{120};
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
   if (program.empty()) program = ProgramDirectory() + "/retort-worker";
-  return QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), argument, EncodeTrialSpec(spec),
+  return QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), argument, order,
                       "the question about the network " + spec.network, kSilence},
                      [](const cluster::Progress&) {});
 }

@@ -21,6 +21,9 @@ namespace retort::orchestrator::cli {
 // Puts a question of cluster/worker_questions.h about the network that a trial trains to the worker program, and
 // returns its answer. Error: environment where that cannot be started; else its own.
 [[nodiscard]] Result<std::string> AskAboutNetwork(const Invocation& call, const TrialSpec& spec, const char* argument);
+// The same with an order other than the spec alone.
+[[nodiscard]] Result<std::string> AskAboutNetwork(const Invocation& call, const TrialSpec& spec, const char* argument,
+                                                  const std::string& order);
 
 // What an exported file says of the trial whatever network is in it: image, classes, how pixels were normalised, whose
 // it is, and `claims`.

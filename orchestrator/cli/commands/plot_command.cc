@@ -62,6 +62,11 @@ std::string Signed(std::string png) {
   return png.insert(std::min(kHead, png.size()), chunk);
 }
 
+// What tells a file of that format as one that `plot` wrote.
+std::string_view FindMark(plot::Format format) {
+  return format == plot::Format::svg ? kSvgMark : format == plot::Format::png ? kPngMark : plot::kPdfMark;
+}
+
 // The files of one figure, and what --json says of it.
 class FigureWriter {
  public:
@@ -118,15 +123,16 @@ class FigureWriter {
     const storage::UmaskScope modes(call_.line.out.empty() ? ChooseUmask(call_, view_.directory) : call_.umask);
     RETORT_RETURN_IF_ERROR(call_.env.CreateDirectories(folder_));
     const plot::Picture picture = MakePicture(data);
-    for (const auto& [format, name] : {std::pair{plot::Format::svg, "svg"}, std::pair{plot::Format::png, "png"}}) {
-      if (call_.line.plot.format != "both" && call_.line.plot.format != name) continue;
+    for (const auto& [format, name] : {std::pair{plot::Format::svg, "svg"}, std::pair{plot::Format::png, "png"},
+                                       std::pair{plot::Format::pdf, "pdf"}}) {
+      const bool both = call_.line.plot.format == "both" && format != plot::Format::pdf;
+      if (!both && call_.line.plot.format != name) continue;
       RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(picture, format));
       const std::string path = folder_ + "/" + data.spec.name + "." + name;
-      const bool png = format == plot::Format::png;
       // What is in the results folder is retort's own.
       const OutputRule rule{
-          .force = call_.line.force || call_.line.out.empty(), .mark = png ? kPngMark : kSvgMark, .kind = "figure"};
-      RETORT_RETURN_IF_ERROR(WriteOutput(call_.env, path, png ? Signed(bytes) : bytes, rule));
+          .force = call_.line.force || call_.line.out.empty(), .mark = FindMark(format), .kind = "figure"};
+      RETORT_RETURN_IF_ERROR(WriteOutput(call_.env, path, format == plot::Format::png ? Signed(bytes) : bytes, rule));
       files.push_back(path);
       if (!call_.line.global.json) call_.console.Data(path + "\n");
     }
@@ -146,8 +152,8 @@ class FigureWriter {
 void AddPlot(CLI::App& app, CommandLine& line, RawWords& words) {
   CLI::App* plot = AddCommand(app, "plot", "Draw the figures: published points beside measured ones");
   AddSweep(*plot, words, "FIGURE", "Name of one figure, and KEY=VALUE overrides as given to `run`");
-  plot->add_option("--format", line.plot.format, "svg, png or both (default)")
-      ->check(CLI::IsMember({"svg", "png", "both"}));
+  plot->add_option("--format", line.plot.format, "svg, png, both of these (default), or pdf")
+      ->check(CLI::IsMember({"svg", "png", "pdf", "both"}));
   plot->add_option("--out", line.out, "Folder for the files (default figures/ in the results folder)")
       ->type_name("DIR");
   AddFrom(*plot, line);

@@ -112,9 +112,10 @@ Result<int> RunMissing(const Invocation& call, const Loaded& loaded, const RunOp
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadStoredResults(call.env, loaded.results, Plans::every));
   const Completion completion = PlanCompletion(loaded.plan, loaded.specs, view);
   if (completion.failed > 0)
-    call.console.Message(
-        fmt::format("{} of the table ended without a result: `{}` opens {} again", TrialsText(completion.failed),
-                    AddResultsOption("retort retry --failed", loaded.results), completion.failed == 1 ? "it" : "them"));
+    call.console.Message(fmt::format("{} of the table ended without a result: `{}` opens {} again",
+                                     TrialsText(static_cast<std::int64_t>(completion.failed)),
+                                     AddResultsOption("retort retry --failed", loaded.results),
+                                     completion.failed == 1 ? "it" : "them"));
   if (completion.missing == 0) {
     call.console.Message("nothing is left to run for the table");
     return completion.failed > 0 ? 1 : 0;

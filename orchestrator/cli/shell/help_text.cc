@@ -90,6 +90,8 @@ constexpr std::array kRows = {
         "a state dict for PyTorch"},
     Row{"export", "retort export dpdfd-working-digits-s0 student --format onnx --out student.onnx",
         "a model for ONNX Runtime"},
+    Row{"export", "retort export dpdfd-working-digits-s0 student --format torchscript --out student.pt",
+        "a program for torch.jit.load"},
     Row{"export", "retort export dpdfd-working-digits-s0 samples --format png --out samples.png",
         "the synthetic pictures"},
     Row{"export", "retort export dpdfd-working-digits-s0 generator --format safetensors --out generator.safetensors",

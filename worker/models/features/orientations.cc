@@ -1,6 +1,7 @@
 #include "worker/models/features/orientations.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/TracerMode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/atan2.h>
 #include <ATen/ops/cat.h>
@@ -61,6 +62,8 @@ at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
 
 at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
   if (!device.is_cpu()) return WindowWeightsElsewhere(pixels, form, device);
+  // TorchScript's recording takes the tensor for a constant, and not for the zeros that it began as.
+  const at::tracer::impl::NoTracerDispatchMode as_constant;
   const std::int64_t windows = CountCells(pixels, form);
   at::Tensor weights = at::zeros({pixels, windows}, at::kFloat);
   auto* weight = weights.data_ptr<float>();

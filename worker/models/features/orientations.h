@@ -2,6 +2,7 @@
 // what other features share with them.
 #pragma once
 
+#include <ATen/TracerMode.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 
@@ -45,7 +46,8 @@ template <typename Work>
 [[nodiscard]] at::Tensor InParts(const at::Tensor& images, std::int64_t pixels, const Work& work) {
   const std::int64_t rows = images.size(0), values = images.size(1) * images.size(2) * images.size(3);
   const std::int64_t at_once = images.is_cpu() ? std::max<std::int64_t>(pixels / values, 1) : rows;
-  if (rows <= at_once) return work(images);
+  // What TorchScript records has to hold for any number of rows.
+  if (rows <= at_once || at::tracer::impl::is_dispatch_enabled()) return work(images);
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < rows; first += at_once)
     parts.push_back(work(images.narrow(0, first, std::min(at_once, rows - first))));

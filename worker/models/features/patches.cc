@@ -99,10 +99,10 @@ PatchFilters FitPatchFilters(const at::Tensor& pictures, std::int64_t count, std
 
 at::Tensor PatchFeatures(const at::Tensor& images, const at::Tensor& filters, const at::Tensor& offset,
                          double threshold) {
-  constexpr std::int64_t kPixels = 4 * 784;
+  constexpr std::int64_t kValuesAtOnce = 4 * 784;
   const auto quarters = [&](const at::Tensor& rows) { return Quarters(rows, filters, offset, threshold); };
-  at::Tensor found = InParts(images, kPixels, quarters);
-  if (images.size(1) == 3) found = (found + InParts(images.flip(3), kPixels, quarters)) * 0.5;
+  at::Tensor found = InParts(images, kValuesAtOnce, quarters);
+  if (images.size(1) == 3) found = (found + InParts(images.flip(3), kValuesAtOnce, quarters)) * 0.5;
   return NormaliseRows(found, 1);
 }
 

@@ -125,9 +125,9 @@ at::Tensor ScatteringFeatures(const at::Tensor& images, std::int64_t orientation
   const PlaneExtents extents{wide.size(2), wide.size(3)};
   const at::Tensor fine = Paired(ScatteringWavelets(extents, 0, orientations, wide.device())),
                    coarse = Paired(ScatteringWavelets(extents, 1, orientations, wide.device()));
-  constexpr std::int64_t kPixels = 6 * 36 * 36;
+  constexpr std::int64_t kValuesAtOnce = 6 * 36 * 36;
   return NormaliseRows(
-      InParts(wide, kPixels, [&](const at::Tensor& rows) { return Averaged(rows, places, fine, coarse); }), 1);
+      InParts(wide, kValuesAtOnce, [&](const at::Tensor& rows) { return Averaged(rows, places, fine, coarse); }), 1);
 }
 
 }  // namespace retort::worker

@@ -3,7 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/matmul.h>
@@ -84,7 +84,7 @@ Whitening FitWhitening(const at::Tensor& samples, std::int64_t kept, double shri
 at::Tensor Whitened(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components, double bias) {
   const at::Tensor centred = NormaliseRows(rows - mean, 1);
   const at::Tensor projected = NormaliseRows(at::matmul(centred, components.t()), 1);
-  return at::cat({projected, at::full({rows.size(0), 1}, bias, projected.options())}, 1);
+  return at::cat({projected, at::full_like(projected.narrow(1, 0, 1), bias)}, 1);
 }
 
 }  // namespace retort::worker

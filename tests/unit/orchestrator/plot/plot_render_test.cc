@@ -58,7 +58,7 @@ TEST(PlotRender, APngDecodesToThePageAtItsResolution) {
 }
 
 TEST(PlotRender, SameFigureGivesTheSameBytes) {
-  for (const Format format : {Format::svg, Format::png}) {
+  for (const Format format : {Format::svg, Format::png, Format::pdf}) {
     const Result<std::string> first = Render(Sample(), format);
     Picture other = Sample();
     other.title = "another";
@@ -77,6 +77,21 @@ TEST(PlotRender, AnSvgCarriesItsTextForThoseWhoCannotSeeIt) {
   EXPECT_THAT(*svg, HasSubstr("<svg role=\"img\" "));
   EXPECT_LT(svg->find("<svg "), svg->find("<title>"));
   EXPECT_THAT(*svg, Not(HasSubstr("<date")));
+}
+
+TEST(PlotRender, APdfIsMarkedAsOursAndHasNoDate) {
+  const Result<std::string> pdf = Render(Sample(), Format::pdf);
+  ASSERT_TRUE(pdf.ok()) << pdf.status().message();
+  EXPECT_TRUE(pdf->starts_with(kPdfMark));
+  EXPECT_THAT(*pdf, HasSubstr("%%EOF"));
+  EXPECT_THAT(*pdf, HasSubstr("a figure"));
+  EXPECT_THAT(*pdf, Not(HasSubstr("CreationDate")));
+  // Where the table of objects begins, by the file's last lines: nothing was moved.
+  const std::size_t said = pdf->rfind("startxref\n");
+  ASSERT_NE(said, std::string::npos);
+  const std::size_t at = std::stoul(pdf->substr(said + 10));
+  ASSERT_LT(at, pdf->size());
+  EXPECT_TRUE(pdf->substr(at).starts_with("xref") || pdf->substr(at, 40).find(" obj") != std::string::npos);
 }
 
 TEST(PlotRender, MeasuredPointsAreFilledAndPublishedOnesHollow) {

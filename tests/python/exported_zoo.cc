@@ -1,6 +1,7 @@
-// Writes networks and generators as ONNX, with what they answer, for onnx_zoo_test.py.
-//   onnx_zoo FOLDER      each line of stdin: "NETWORK CHANNELS HEIGHT WIDTH" or "generator KIND CHANNELS HEIGHT WIDTH"
-// Writes model.onnx, input.npy (label.npy) and output.npy into the folder, and then a line "done".
+// Writes networks and generators as ONNX or TorchScript, with what they answer, for exported_zoo.py.
+//   exported_zoo FOLDER [torchscript]
+// Each line of stdin: "NETWORK CHANNELS HEIGHT WIDTH" or "generator KIND CHANNELS HEIGHT WIDTH". Writes model.onnx or
+// model.pt, input.npy (label.npy) and output.npy into the folder, and then a line "done".
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
@@ -21,6 +22,7 @@
 #include "worker/models/model_registry.h"
 #include "worker/models/onnx/generator_graph.h"
 #include "worker/models/onnx/network_graph.h"
+#include "worker/models/recorded_module.h"
 #include "worker/tensors/rng_streams.h"
 #include "worker/tensors/tensor_codec.h"
 
@@ -33,7 +35,8 @@ constexpr std::int64_t kRows = 3, kClasses = 10;
 
 class Folder {
  public:
-  explicit Folder(std::string path) : path_(std::move(path)) {}
+  Folder(std::string path, bool torchscript) : path_(std::move(path)), torchscript_(torchscript) {}
+  [[nodiscard]] bool torchscript() const { return torchscript_; }
 
   void PutArray(const std::string& name, const at::Tensor& tensor) const {
     const Status written = storage::WriteNpy(storage::PosixEnv(), path_ + "/" + name, ToBlob("", tensor));
@@ -51,8 +54,14 @@ class Folder {
     RETORT_CHECK(model.ok() && storage::PosixEnv().WriteFileAtomically(path_ + "/model.onnx", *model).ok());
   }
 
+  void PutScript(const Result<std::string>& archive) const {
+    if (!archive.ok()) CheckFailed("a recording", __FILE__, __LINE__, archive.status().message());
+    RETORT_CHECK(storage::PosixEnv().WriteFileAtomically(path_ + "/model.pt", *archive).ok());
+  }
+
  private:
   std::string path_;
+  bool torchscript_;
 };
 
 at::Tensor DrawImages(ImageShape shape) {
@@ -84,6 +93,7 @@ void WriteNetwork(const std::string& name, ImageShape shape, const Folder& folde
   const at::Tensor images = DrawImages(shape);
   folder.PutArray("input.npy", images);
   folder.PutArray("output.npy", network.Forward(images).logits);
+  if (folder.torchscript()) return folder.PutScript(RecordNetwork(network, "{\"a\":\"b\"}"));
   Result<onnx::StatelessGraph> graph = onnx::MakeNetworkGraph(*layers, shape);
   RETORT_CHECK(graph.ok());
   folder.PutModel(*std::move(graph), network.StateBlobs(""));
@@ -116,6 +126,7 @@ void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& fol
     folder.PutArray("input.npy", latents);
     folder.PutArray("label.npy", labels);
     folder.PutArray("output.npy", (*generator)->Forward(latents, labels));
+    if (folder.torchscript()) return folder.PutScript(RecordGenerator(**generator, kClasses, ""));
     folder.PutModel(*onnx::MakeGeneratorGraph(shape, kClasses, settings), (*generator)->parameters().ToBlobs(""));
     return;
   }
@@ -133,14 +144,15 @@ void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& fol
   const at::Tensor latents = NormalRows(kRows, settings.latent, RngStream(7, Purpose::latents));
   folder.PutArray("input.npy", latents);
   folder.PutArray("output.npy", (*generator)->Forward(latents));
+  if (folder.torchscript()) return folder.PutScript(RecordGenerator(**generator, settings.latent, ""));
   folder.PutModel(*onnx::MakeGeneratorGraph(shape, settings), (*generator)->parameters().ToBlobs(""));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  RETORT_CHECK(argc == 2);
-  const Folder folder(argv[1]);
+  RETORT_CHECK(argc == 2 || argc == 3);
+  const Folder folder(argv[1], argc == 3 && std::string(argv[2]) == "torchscript");
   const at::NoGradGuard no_grad;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
