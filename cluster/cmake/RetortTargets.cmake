@@ -34,6 +34,11 @@ target_compile_options(retort_warnings INTERFACE
 # Sums must not depend on what the compiler contracts or reorders.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 
+# torch's wheels are built by GCC, whose names of constrained templates clang 18 and newer no longer give by default.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 18)
+  add_compile_options(-fclang-abi-compat=17)
+endif()
+
 option(RETORT_UNITY "Compile the files of a target in batches: less work from nothing, more after a change" OFF)
 set(RETORT_UNITY_BATCH 20 CACHE STRING "Files in a batch; 20 together take 0.7 of the compiler's time of 8, 8 and 4")
 
