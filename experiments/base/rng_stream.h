@@ -49,8 +49,8 @@ class RngStream {
 };
 
 // Fisher-Yates over 0..n-1: for i = n-1 down to 1, swap i with Below(i, i + 1).
-[[nodiscard]] std::vector<std::int64_t> Permutation(std::int64_t n, const RngStream& stream);
+[[nodiscard]] std::vector<std::int64_t> DrawPermutation(std::int64_t n, const RngStream& stream);
 // Two independent N(0, 1) by Box-Muller of words index and index + 1.
-[[nodiscard]] std::pair<double, double> NormalPair(std::uint64_t index, const RngStream& stream);
+[[nodiscard]] std::pair<double, double> DrawNormalPair(std::uint64_t index, const RngStream& stream);
 
 }  // namespace retort

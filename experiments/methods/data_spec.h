@@ -81,7 +81,7 @@ struct Budget {
 // One [data.NAME] table.
 struct DataSpec {
   std::string name;
-  std::string reader;           // "idx", "cifar10", ...: a name of DataReaders()
+  std::string reader;           // "idx", "cifar10", ...: a name of ListDataReaders()
   std::string target, version;  // of readers that have several; else empty
   std::string path;             // absolute after ${VAR} and relative-to-file resolution; not part of identity
   std::string digest;           // 64 hex digits of SHA-256 over the files' bytes in a fixed order; identity
@@ -115,10 +115,10 @@ struct DataReader {
   std::span<const double> mean, std;           // published, one a channel
 };
 
-[[nodiscard]] std::span<const DataReader> DataReaders();
+[[nodiscard]] std::span<const DataReader> ListDataReaders();
 // Null when there is none of that name.
 [[nodiscard]] const DataReader* FindDataReader(std::string_view name);
-[[nodiscard]] std::vector<std::string> DataReaderNames();
+[[nodiscard]] std::vector<std::string> ListDataReaderNames();
 
 // pixel = (byte / 255 - mean) / std, one value a channel. Constants that are published or written in the
 // sweep file: statistics of the private examples would be a release.

@@ -83,7 +83,7 @@ struct LayerKindTraits {
 };
 
 // In the order of NetworkLayerKind.
-[[nodiscard]] std::span<const LayerKindTraits> LayerKinds();
+[[nodiscard]] std::span<const LayerKindTraits> ListLayerKinds();
 [[nodiscard]] const LayerKindTraits& FindTraits(NetworkLayerKind kind);
 // Null for a word that is none of them.
 [[nodiscard]] const LayerKindTraits* FindLayerKind(std::string_view word);
@@ -116,9 +116,9 @@ struct LatentShape {
 };
 using LayerShape = std::vector<std::int64_t>;  // of one row: [channels, height, width] or [values]
 
-[[nodiscard]] std::string ShapeText(const LayerShape& shape);  // "[16, 32, 32]"
+[[nodiscard]] std::string FormatShape(const LayerShape& shape);  // "[16, 32, 32]"
 // "conv \"conv1\"", "relu (layer 3)": the layer at that place, in messages.
-[[nodiscard]] std::string LayerText(const std::vector<NetworkLayer>& layers, std::size_t place);
+[[nodiscard]] std::string FormatLayerAt(const std::vector<NetworkLayer>& layers, std::size_t place);
 
 // A layer that does not fit what comes before it.
 struct LayerMisfit {

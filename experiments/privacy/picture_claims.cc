@@ -71,15 +71,15 @@ std::string WarnOfPictures(const std::vector<Claim>& claims) {
     return claim.status == ClaimStatus::paper_formula && std::isfinite(claim.epsilon);
   });
   if (formula != claims.end())
-    text += "; the paper's formula says ε = " + EpsilonText(formula->epsilon) + ", which is no guarantee";
+    text += "; the paper's formula says ε = " + FormatEpsilon(formula->epsilon) + ", which is no guarantee";
   return text + ". Keep them as private as the examples that the teacher saw.";
 }
 
 std::string DescribePictures(const std::vector<Claim>& claims) {
   const Claim* best = FindBestClaim(claims);
   if (best == nullptr) return "";
-  return "ε ≤ " + EpsilonText(best->epsilon) + " at δ = " + ShortNumber(best->delta) + " for " + best->units + " (" +
-         std::string(NeighbourName(best->neighbour)) + ")";
+  return "ε ≤ " + FormatEpsilon(best->epsilon) + " at δ = " + FormatShortNumber(best->delta) + " for " + best->units +
+         " (" + std::string(GetNeighbourName(best->neighbour)) + ")";
 }
 
 }  // namespace retort::privacy

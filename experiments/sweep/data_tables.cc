@@ -294,7 +294,7 @@ void ReadPath(const TomlEntry& entry, const std::string& path, DataTable& table,
     table.readable = false;
     return;
   }
-  const auto absolute = AbsolutePath(entry.value.text, entry.value.where, path + ".path", context);
+  const auto absolute = ResolveAbsolutePath(entry.value.text, entry.value.where, path + ".path", context);
   table.readable = table.readable && absolute.has_value();
   table.data->path = absolute.value_or(entry.value.text);
 }
@@ -323,7 +323,7 @@ void ReadReader(const TomlEntry& entry, const std::string& path, DataTable& tabl
     table.data->height = table.data->width = 0;
     return;
   }
-  context.diagnostics.AddUnknown(entry.value.where, path + ".reader", "reader", entry.value.text, DataReaderNames(),
+  context.diagnostics.AddUnknown(entry.value.where, path + ".reader", "reader", entry.value.text, ListDataReaderNames(),
                                  true);
   table.readable = false;
 }

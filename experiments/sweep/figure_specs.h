@@ -41,8 +41,8 @@ struct FigureSpec {
 }
 
 // "line", "bar", "curve", "samples", "map", in this order.
-[[nodiscard]] const std::vector<std::string>& FigureKindNames();
-[[nodiscard]] const std::string& FigureKindName(FigureKind kind);
+[[nodiscard]] const std::vector<std::string>& ListFigureKindNames();
+[[nodiscard]] const std::string& GetFigureKindName(FigureKind kind);
 
 // Reads [figure.NAME] into the document of `context`.
 void ReadFigures(const TomlNode& figures, ReadContext& context);

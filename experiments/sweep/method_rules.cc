@@ -35,7 +35,7 @@ SourceMask ListSources(const MethodTraits& method, const ResolvedTrial& trial) {
 }
 
 std::string Quoted(const ResolvedTrial& trial) {
-  return "\"" + trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind));
+  return "\"" + trial.teacher->name + "\" is a " + std::string(GetKindName(trial.teacher->kind));
 }
 
 // Returns the value of a key of the teacher's definition, or null.
@@ -213,7 +213,7 @@ bool GivesHints(const TeacherDefinition& teacher) {
 void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (FollowsAlgorithm(spec) && errors.FindOwn("warm_epochs") != nullptr)
-    errors.Add({"warm_epochs"}, "the reading \"" + KeyText(spec, "reading") +
+    errors.Add({"warm_epochs"}, "the reading \"" + FormatKey(spec, "reading") +
                                     "\" of rona begins with its first round: remove warm_epochs");
   if (spec.rona.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
     errors.Add({"hint_epochs", "teacher", "method"},
@@ -259,7 +259,7 @@ void CheckDrawable(const TrialSpec& spec, TrialErrors& errors) {
 
 void CheckPublic(const TrialSpec& spec, TrialErrors& errors) {
   if (spec.data->PublicExamples() > 0) return;
-  errors.Add({"source", "method"}, "source = \"" + KeyText(spec, "source") + "\" needs public examples, and data." +
+  errors.Add({"source", "method"}, "source = \"" + FormatKey(spec, "source") + "\" needs public examples, and data." +
                                        spec.data->name + ".split has no public range");
 }
 
@@ -366,10 +366,10 @@ void CheckReading(const ResolvedTrial& trial, TrialErrors& errors) {
   const std::vector<std::string> readings = ListReadings(method);
   std::string known;
   for (const std::string& reading : readings) known += (known.empty() ? "\"" : ", \"") + reading + "\"";
-  errors.Add(
-      {"reading", "method"},
-      "method \"" + trial.spec.method + "\" has no reading \"" + KeyText(trial.spec, "reading") + "\"; it has " + known,
-      readings);
+  errors.Add({"reading", "method"},
+             "method \"" + trial.spec.method + "\" has no reading \"" + FormatKey(trial.spec, "reading") +
+                 "\"; it has " + known,
+             readings);
 }
 
 void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors) {
@@ -391,7 +391,7 @@ void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors) {
     const bool ensemble = IsEnsemble(trial.teacher->kind);
     const std::string subject = method.readings == 0
                                     ? "method \"" + spec.method + "\""
-                                    : "the reading \"" + KeyText(spec, "reading") + "\" of " + spec.method;
+                                    : "the reading \"" + FormatKey(spec, "reading") + "\" of " + spec.method;
     const bool has_sound = (method.readings & MakeMask(Reading::sound)) != 0;
     errors.Add({"reading", "teacher", "method"},
                subject + (ensemble ? " asks a single teacher; " : " asks an ensemble, one with members > 1; ") +
@@ -424,7 +424,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
                names);
     return;
   }
-  const std::int64_t multiple = GeneratorMultiple(spec.data->height, spec.data->width);
+  const std::int64_t multiple = ComputeGeneratorMultiple(spec.data->height, spec.data->width);
   if (spec.source == QuerySource::generator && !spec.generator.layers &&
       (spec.data->height % multiple != 0 || spec.data->width % multiple != 0)) {
     errors.Add({"source", "data"}, "the generator makes images whose height and width are multiples of " +

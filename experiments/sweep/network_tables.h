@@ -57,6 +57,6 @@ struct BlockTraits {
   std::vector<BlockParameter> parameters;
   std::string_view doc;
 };
-[[nodiscard]] const std::vector<BlockTraits>& LayerBlocks();
+[[nodiscard]] const std::vector<BlockTraits>& ListLayerBlocks();
 
 }  // namespace retort

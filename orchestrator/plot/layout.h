@@ -67,7 +67,7 @@ struct Layout {
 // The legend's entries in order: lines, rules, then what hollow markers and crosses mean.
 [[nodiscard]] std::vector<LegendEntry> MakeLegend(const Picture& picture);
 // The number of a rule among those of the picture, by label.
-[[nodiscard]] std::size_t RuleNumber(const Picture& picture, const std::string& label);
+[[nodiscard]] std::size_t FindRuleNumber(const Picture& picture, const std::string& label);
 
 // Nothing overlaps: not the texts each other, the legend or the panels (slanted texts in their boxes excepted).
 [[nodiscard]] Layout Arrange(const Picture& picture, const TextMeasure& measure);

@@ -91,7 +91,7 @@ void PaintSwatch(const PlacedEntry& placed, Marks marks, Canvas& canvas) {
   }
 }
 
-Colour InkOf(TextRole role) { return role == TextRole::caption || role == TextRole::note ? kFaint : kInk; }
+Colour ChooseInk(TextRole role) { return role == TextRole::caption || role == TextRole::note ? kFaint : kInk; }
 
 // Faint and large across a box.
 void PaintBadge(const std::string& badge, const Box& box, Canvas& canvas) {
@@ -131,8 +131,8 @@ void PaintLegend(const Layout& layout, Marks marks, Canvas& canvas) {
 void PaintTexts(const Layout& layout, Canvas& canvas) {
   for (const PlacedText& placed : layout.texts) {
     const Box& box = placed.box;
-    const double above = Ascent(placed.font) + (LineHeight(placed.font) - placed.font.size) / 2;
-    const Colour ink = InkOf(placed.role);
+    const double above = ComputeAscent(placed.font) + (ComputeLineHeight(placed.font) - placed.font.size) / 2;
+    const Colour ink = ChooseInk(placed.role);
     if (placed.turn == Turn::none) {
       canvas.Text(placed.text, box.x, box.y + above, placed.font, ink);
     } else if (placed.turn == Turn::upwards) {
@@ -222,7 +222,7 @@ class PanelPainter {
   }
 
   void PaintRule(const Rule& rule) {
-    const std::size_t number = RuleNumber(picture_, rule.label);
+    const std::size_t number = FindRuleNumber(picture_, rule.label);
     canvas_.Stroke({{frame_.x, Y(rule.y)}, {frame_.right(), Y(rule.y)}}, kFaint, 1, FindDashes(number + 1));
   }
 
@@ -435,7 +435,7 @@ std::string Renumbered(const std::string& svg, std::string_view word) {
 
 }  // namespace
 
-std::string WithAlternativeText(std::string svg, const std::string& name, const std::string& description) {
+std::string AddAlternativeText(std::string svg, const std::string& name, const std::string& description) {
   svg = Renumbered(Renumbered(svg, "surface"), "image");
   const std::size_t root = svg.find("<svg ");
   const std::size_t end = root == std::string::npos ? root : svg.find('>', root);
@@ -455,7 +455,7 @@ Result<std::string> Render(const Picture& picture, Format format) {
   PaintLegend(layout, picture.marks, canvas);
   PaintTexts(layout, canvas);
   RETORT_ASSIGN_OR_RETURN(std::string bytes, canvas.Finish());
-  return format == Format::svg ? WithAlternativeText(std::move(bytes), picture.name, picture.description) : bytes;
+  return format == Format::svg ? AddAlternativeText(std::move(bytes), picture.name, picture.description) : bytes;
 }
 
 }  // namespace retort::orchestrator::plot

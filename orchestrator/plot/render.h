@@ -15,6 +15,6 @@ namespace retort::orchestrator::plot {
 
 // The SVG with a title and a description behind its root's tag, and identifiers that do not count what the process drew
 // before.
-[[nodiscard]] std::string WithAlternativeText(std::string svg, const std::string& name, const std::string& description);
+[[nodiscard]] std::string AddAlternativeText(std::string svg, const std::string& name, const std::string& description);
 
 }  // namespace retort::orchestrator::plot

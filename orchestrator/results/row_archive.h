@@ -37,7 +37,7 @@ struct RowArchive {
   std::vector<std::pair<std::string, SyntheticResult>> synthetic;  // by trial: what its generated pictures teach
 };
 
-// Of a results folder that was read with Plans::every. `program`: VersionText. Error: environment or damage, for what
+// Of a results folder that was read with Plans::every. `program`: FormatVersion. Error: environment or damage, for what
 // cannot be read: a row whose attempt file is gone, a report of an audit, a ledger that lost entries.
 [[nodiscard]] Result<RowArchive> CollectArchive(storage::Env& env, const ResultsView& view, const std::string& program);
 

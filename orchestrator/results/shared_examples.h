@@ -59,8 +59,8 @@ class SharedExamples {
 };
 
 // Whether one of `some` counts for one of `others`.
-[[nodiscard]] bool AnyCountTogether(const SharedExamples& shared, const std::set<std::string>& some,
-                                    const std::set<std::string>& others);
+[[nodiscard]] bool CountsAnyTogether(const SharedExamples& shared, const std::set<std::string>& some,
+                                     const std::set<std::string>& others);
 
 // Tells `charges` which of `digests` count for each other.
 void ShareCharges(const SharedExamples& shared, const std::vector<std::string>& digests, PrivacyCharges& charges);

@@ -55,7 +55,7 @@ Result<std::vector<std::string>> ComputeFileDigests(const FileTree& tree, const 
     for (std::size_t i = next++; i < files.size() && !failed; i = next++) {
       const Result<std::string> bytes = tree.Read(*files[i]);
       if (!bytes.ok()) return fail(bytes.status());
-      digests[i] = Sha256Hex(*bytes);
+      digests[i] = ComputeSha256Hex(*bytes);
       if (!tell) continue;
       const Status status = tell(told = static_cast<std::int64_t>(i) + 1, count);
       if (!status.ok()) return fail(status);
@@ -132,7 +132,7 @@ std::string CachePath(const DataSpec& data, const ExampleStore& store, const Dig
 // "retort-digests-1 CONTENT EXAMPLES CHECK\n", where CHECK is the digest of what stands before it.
 std::string EntryText(const DataDigests& digests) {
   const std::string text = std::string(kCacheHead) + digests.content + " " + digests.examples + " ";
-  return text + Sha256Hex(text) + "\n";
+  return text + ComputeSha256Hex(text) + "\n";
 }
 
 std::optional<DataDigests> ReadEntry(Env& env, const std::string& path) {
@@ -157,7 +157,7 @@ Result<DataDigests> ComputeDataDigests(Env& env, const DataSpec& data, const Exa
   if (data.reader == "idx") {
     DataSpec inspected = data;
     RETORT_RETURN_IF_ERROR(InspectIdx(env, inspected));
-    RETORT_ASSIGN_OR_RETURN(std::string unpacked, UnpackedDigest(env, inspected));
+    RETORT_ASSIGN_OR_RETURN(std::string unpacked, ComputeUnpackedDigest(env, inspected));
     return DataDigests{inspected.digest, std::move(unpacked)};
   }
   const std::string path = CachePath(data, store, cache);
@@ -291,8 +291,8 @@ DigestCache FindDigestCache() {
   return {caches.empty() ? "" : caches + "/data"};
 }
 
-Result<std::string> UnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache) {
-  if (data.reader == "idx") return UnpackedDigest(env, data);
+Result<std::string> ComputeUnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache) {
+  if (data.reader == "idx") return ComputeUnpackedDigest(env, data);
   RETORT_ASSIGN_OR_RETURN(const auto store, OpenExamples(env, data));
   RETORT_ASSIGN_OR_RETURN(DataDigests digests, ComputeDataDigests(env, data, *store, cache));
   return std::move(digests.examples);

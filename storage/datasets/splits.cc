@@ -45,7 +45,7 @@ Status LineFault(const std::string& path, std::size_t line, const std::string& w
   return UsageError(path + ":" + std::to_string(line) + ": " + what);
 }
 
-std::string_view BeforeComment(std::string_view line) { return Trimmed(line.substr(0, line.find('#'))); }
+std::string_view BeforeComment(std::string_view line) { return TrimText(line.substr(0, line.find('#'))); }
 
 Status Take(const std::string& what, const std::vector<std::int64_t>& indices, std::vector<char>& taken) {
   for (const std::int64_t index : indices) {
@@ -98,7 +98,7 @@ void MoveSensitive(const DataSpec& data, const ExampleStore& store, SplitLocatio
 }  // namespace
 
 std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
-  if (shuffle != 0) return Permutation(n, RngStream(shuffle, Purpose::split));
+  if (shuffle != 0) return DrawPermutation(n, RngStream(shuffle, Purpose::split));
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   return order;

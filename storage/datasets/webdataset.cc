@@ -45,7 +45,7 @@ Result<std::int64_t> ReadClass(const FileTree& tree, const TreeFile& file) {
   RETORT_ASSIGN_OR_RETURN(const std::string text, tree.Read(file));
   std::string_view digits = text;
   while (!digits.empty() && digits.back() == '\n') digits.remove_suffix(1);
-  const auto number = ParseWholeNumber(Trimmed(digits));
+  const auto number = ParseWholeNumber(TrimText(digits));
   return number && *number <= kMaxLabel ? Result<std::int64_t>(*number) : Result<std::int64_t>(wrong());
 }
 

@@ -31,13 +31,13 @@ namespace {
 using Work = std::function<void()>;
 
 Work Features() {
-  const at::Tensor images = NormalRows(2000, 28 * 28, RngStream(1)).view({2000, 1, 28, 28});
-  return [images] { static_cast<void>(OrientationFeatures(images, {})); };
+  const at::Tensor images = DrawNormalRows(2000, 28 * 28, RngStream(1)).view({2000, 1, 28, 28});
+  return [images] { static_cast<void>(ComputeOrientationFeatures(images, {})); };
 }
 
 // The charge of a real release is durable; what is timed here is arithmetic.
 Work Step() {
-  const at::Tensor seen = NormalRows(8000, 201, RngStream(2)) / std::sqrt(201.0);
+  const at::Tensor seen = DrawNormalRows(8000, 201, RngStream(2)) / std::sqrt(201.0);
   const at::Tensor labels = at::remainder(at::arange(8000, at::kLong), 10);
   at::Tensor weight = at::zeros({10, 201});
   std::uint64_t step = 0;
@@ -50,15 +50,15 @@ Work Step() {
     release::ClippedSum sum = mechanism->NewSum();
     const OuterGradients gradients = ComputeHeadGradients(weight, seen, labels);
     sum.AddOuter(gradients.left, gradients.right);
-    const at::Tensor noisy = NormalRows(1, 2010, RngStream(3).Lane(step++));
+    const at::Tensor noisy = DrawNormalRows(1, 2010, RngStream(3).Lane(step++));
     weight.sub_(noisy.view({10, 201}), 1e-3);
   };
 }
 
 Work Propagation() {
-  const at::Tensor features = NormalRows(1000, 201, RngStream(4));
+  const at::Tensor features = DrawNormalRows(1000, 201, RngStream(4));
   at::Tensor labels = at::zeros({1000, 10});
-  labels.narrow(0, 0, 300).copy_(NormalRows(300, 10, RngStream(5)));
+  labels.narrow(0, 0, 300).copy_(DrawNormalRows(300, 10, RngStream(5)));
   return [=] { static_cast<void>(SimilarityGraph(features, 10).PropagateLabels(labels, 0.99)); };
 }
 

@@ -54,7 +54,7 @@ Files ReadFiles(const char* list) {
   return files;
 }
 
-storage::ImageSet SetOf(const Files& files, std::int64_t resize, std::int64_t crop) {
+storage::ImageSet MakeSet(const Files& files, std::int64_t resize, std::int64_t crop) {
   storage::ImageSet set;
   set.digest = std::string(64, 'b');
   set.source.read = [&files](std::int64_t row) -> Result<std::string> {
@@ -95,7 +95,7 @@ double Decoding(const storage::ImageSet& set, const PixelLevels& levels) {
 
 double FromCache(const Examples& examples, std::uint64_t epoch) {
   constexpr std::int64_t kBatch = 32;
-  const std::vector<std::int64_t> order = Permutation(examples.size(), RngStream(epoch, Purpose::batches));
+  const std::vector<std::int64_t> order = DrawPermutation(examples.size(), RngStream(epoch, Purpose::batches));
   double sum = 0;
   const double began = Clock::Milliseconds();
   for (std::int64_t first = 0; first < examples.size(); first += kBatch) {
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Files files = ReadFiles(argv[2]);
-  const auto set = SetOf(files, std::atoll(argv[3]), std::atoll(argv[4]));
+  const auto set = MakeSet(files, std::atoll(argv[3]), std::atoll(argv[4]));
   if (mode == "epochs") return Epochs(set, std::atoi(argv[5]), argv[6]);
   WritePlanes(set, argv[5]);
   return 0;

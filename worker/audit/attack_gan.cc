@@ -67,7 +67,7 @@ class Training {
     return {settings_.seed, purpose, static_cast<std::uint64_t>(n)};
   }
   [[nodiscard]] at::Tensor DrawLatents(Purpose purpose, std::int64_t n) const {
-    return NormalRows(settings_.batch, settings_.networks.latent, Stream(purpose, n)).to(device_);
+    return DrawNormalRows(settings_.batch, settings_.networks.latent, Stream(purpose, n)).to(device_);
   }
   // With replacement.
   [[nodiscard]] at::Tensor DrawRows(Purpose purpose, std::int64_t n) const {
@@ -84,15 +84,15 @@ class Training {
   // Mean of (|gradient of the critic| - 1)^2 at points between real and made pictures.
   [[nodiscard]] at::Tensor GradientPenalty(const Batch& batch, const at::Tensor& made, std::int64_t n) const {
     const at::Tensor share =
-        (UniformTensor({settings_.batch, 1, 1, 1}, 0.5, Stream(Purpose::mixes, n)) + 0.5).to(device_);
+        (DrawUniformTensor({settings_.batch, 1, 1, 1}, 0.5, Stream(Purpose::mixes, n)) + 0.5).to(device_);
     at::Tensor between = (batch.pictures + share * (made - batch.pictures)).detach().requires_grad_();
     const at::Tensor value = gan_.critic->Forward(between, batch.labels);
-    const at::Tensor slope = DifferentiableJacobian({value}, {at::ones_like(value)}, {between}).at(0);
+    const at::Tensor slope = ComputeDifferentiableJacobian({value}, {at::ones_like(value)}, {between}).at(0);
     return (slope.flatten(1).square().sum(1).add(1e-12).sqrt() - 1).square().mean();
   }
 
   void Descend(const at::Tensor& loss, ParameterArena& parameters, Adam& adam) const {
-    parameters.Gather(VectorJacobian({loss}, {at::ones_like(loss)}, parameters.leaves()));
+    parameters.Gather(ComputeVectorJacobian({loss}, {at::ones_like(loss)}, parameters.leaves()));
     adam.Step(parameters.flat(), parameters.gradient(), settings_.learning_rate);
   }
 

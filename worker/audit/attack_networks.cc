@@ -54,8 +54,8 @@ void AddNorm(std::vector<ParameterShape>& shapes, const std::string& name, std::
 AttackGenerator::AttackGenerator(ImageShape image, const PixelScale& scale, const AttackNetworkSettings& settings,
                                  const RngStream& stream, at::Device device)
     : settings_(settings), stages_(MakeStages(image, settings.width)) {
-  const at::Tensor black = NormalisedLevel(0, scale).view({1, -1, 1, 1}).to(device);
-  const at::Tensor white = NormalisedLevel(1, scale).view({1, -1, 1, 1}).to(device);
+  const at::Tensor black = NormaliseLevel(0, scale).view({1, -1, 1, 1}).to(device);
+  const at::Tensor white = NormaliseLevel(1, scale).view({1, -1, 1, 1}).to(device);
   middle_ = (black + white) / 2;
   reach_ = (white - black) / 2;
   std::vector<ParameterShape> shapes;

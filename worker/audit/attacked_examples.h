@@ -34,6 +34,6 @@ struct AttackedExamples {
 
 // log(p / (1 - p)) of each example's own label, from the logits in double precision, in evaluation mode. Larger for
 // smaller losses. An answer that is not finite scores as the least.
-[[nodiscard]] std::vector<double> ConfidenceScores(const Network& network, const Examples& examples);
+[[nodiscard]] std::vector<double> ComputeConfidenceScores(const Network& network, const Examples& examples);
 
 }  // namespace retort::worker::audit

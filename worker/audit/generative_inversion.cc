@@ -41,7 +41,7 @@ using RowLoss = std::function<at::Tensor(const at::Tensor& pictures, const at::T
 
 // Rows of a pass with a graph.
 std::int64_t MaxRowsWithGraph(const Network& target) {
-  return std::max<std::int64_t>(1, MaxRowsPerPass(target.input()) / 2);
+  return std::max<std::int64_t>(1, ComputeMaxRowsPerPass(target.input()) / 2);
 }
 
 // Gradients of each picture's loss by its own latent; zero where they are not finite.
@@ -54,7 +54,7 @@ at::Tensor DifferentiateByLatents(const AttackGenerator& generator, const at::Te
     at::Tensor leaf = latents.narrow(0, first, rows).detach().requires_grad_();
     const at::Tensor pictures = generator.Forward(leaf, told.narrow(0, first, rows));
     const at::Tensor value = loss(pictures, labels.narrow(0, first, rows)).sum();
-    parts.push_back(at::nan_to_num(VectorJacobian({value}, {at::ones_like(value)}, {leaf}).at(0), 0, 0, 0));
+    parts.push_back(at::nan_to_num(ComputeVectorJacobian({value}, {at::ones_like(value)}, {leaf}).at(0), 0, 0, 0));
   }
   return at::cat(parts);
 }
@@ -96,7 +96,7 @@ RecoveredPictures Search(const Network& target, const AttackGan& gan, const Gene
   std::vector<at::Tensor> pictures;
   for (std::int64_t restart = 0; restart < settings.restarts; ++restart) {
     const RngStream stream(settings.seed, Purpose::latents, static_cast<std::uint64_t>(restart));
-    at::Tensor latents = NormalRows(labels.size(0), gan.generator->latent(), stream).to(device);
+    at::Tensor latents = DrawNormalRows(labels.size(0), gan.generator->latent(), stream).to(device);
     Descent descent(latents);
     for (std::int64_t n = 0; n < settings.latent_steps; ++n) {
       const at::Tensor gradient = DifferentiateByLatents(*gan.generator, latents, labels, to_generator, loss, rows);
@@ -125,7 +125,7 @@ RecoveredPictures InvertByGmi(const Network& target, const AttackGan& gan, const
 
 Examples SelectPseudoLabelled(const Network& target, const Examples& pictures) {
   const at::NoGradGuard no_grad;
-  const std::int64_t rows = MaxRowsPerPass(target.input()), classes = target.classes();
+  const std::int64_t rows = ComputeMaxRowsPerPass(target.input()), classes = target.classes();
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < pictures.size(); first += rows)
     parts.push_back(target.Forward(pictures.Range(first, std::min(rows, pictures.size() - first))).logits);
@@ -206,7 +206,7 @@ class Attack {
         scale_(trial.inputs.data.scale),
         pictures_(pictures),
         progress_(progress),
-        name_("inversion/" + std::string(privacy::InversionAttackName(attack))) {}
+        name_("inversion/" + std::string(privacy::GetInversionAttackName(attack))) {}
 
   Attacked Run(const Network& target, const Network& untrained) const {
     if (attack_ == InversionAttack::plg_mi) return {RunByMargin(target), RunByMargin(untrained)};
@@ -243,7 +243,7 @@ struct SurestPictures {
 
 SurestPictures FindSurest(const Network& network, const RecoveredPictures& recovered, std::int64_t restarts) {
   const at::NoGradGuard no_grad;
-  const std::int64_t rows = MaxRowsPerPass(network.input()), all = recovered.pictures.size(0);
+  const std::int64_t rows = ComputeMaxRowsPerPass(network.input()), all = recovered.pictures.size(0);
   std::vector<at::Tensor> logits;
   for (std::int64_t first = 0; first < all; first += rows)
     logits.push_back(network.Forward(recovered.pictures.narrow(0, first, std::min(rows, all - first))).logits);
@@ -259,14 +259,14 @@ SurestPictures FindSurest(const Network& network, const RecoveredPictures& recov
 Result<AuditFinding> AuditGenerativeInversion(const AuditedTrial& trial, InversionAttack attack,
                                               const InversionJudge& judge, const AuditProgress& progress) {
   const Dataset& data = trial.inputs.data;
-  AuditFinding finding = SkippedFinding(privacy::AuditKind::inversion, trial, "");
-  finding.attack = privacy::InversionAttackName(attack);
+  AuditFinding finding = MakeSkippedFinding(privacy::AuditKind::inversion, trial, "");
+  finding.attack = privacy::GetInversionAttackName(attack);
   const AttackerPictures attacker = FindAttackerPictures(data);
   if (attacker.own.size() < 2 || attacker.beside.size() < 2) {
     finding.note = "the attacker has no pictures: the data set has neither public nor enough test examples";
     return finding;
   }
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, MakeFinalNetwork(trial));
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
                           MakeNetwork(trial.inputs.spec, data.shape, data.classes,
                                       RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
@@ -298,7 +298,7 @@ Result<AuditFinding> AuditGenerativeInversion(const AuditedTrial& trial, Inversi
       {"knn_distance_test_pictures", real.distance},
       {"confidence", surest.confidence},
       {"inception_score", scores.inception}};
-  finding.note = "the pictures are in " + InvertedPicturesName(finding.attack, data.shape) +
+  finding.note = "the pictures are in " + FormatInvertedImagesName(finding.attack, data.shape) +
                  " beside the attempts, above the means of the private examples";
   return finding;
 }

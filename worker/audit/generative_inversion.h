@@ -59,7 +59,8 @@ using AttackProgress = std::function<void(std::int64_t done, std::int64_t of)>;
 // of the same kind, and beside as many test pictures. The attacker's pictures are the public split; without one, the
 // first half of the test split, and the other half is what stands beside. Figures and no bound. The picture of each
 // class that the target is surest of goes to audit-gmi.pgm or audit-plg-mi.pgm (.ppm) beside the trial's attempts.
-// REQUIRES: WhyNoFinalNetwork is empty, `attack` is not fredrikson. Error: that of writing; damage of the trial's file.
+// REQUIRES: ExplainNoFinalNetwork is empty, `attack` is not fredrikson. Error: that of writing; damage of the trial's
+// file.
 [[nodiscard]] Result<privacy::AuditFinding> AuditGenerativeInversion(const AuditedTrial& trial,
                                                                      privacy::InversionAttack attack,
                                                                      const InversionJudge& judge,

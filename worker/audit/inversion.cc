@@ -57,7 +57,7 @@ TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples, std::in
   return spec;
 }
 
-double InceptionScore(const at::Tensor& probabilities) {
+double ComputeInceptionScore(const at::Tensor& probabilities) {
   const at::Tensor p = probabilities.to(at::kDouble), mean = p.mean(0, true);
   return std::exp((at::xlogy(p, p) - at::xlogy(p, mean)).sum(1).mean().item<double>());
 }
@@ -112,7 +112,7 @@ double Nearest(const at::Tensor& pictures, const Examples& examples) {
 
 // Pictures beside each other, [n, C, H, W] u8 -> C, H, n W interleaved by row: rows of a PNM file.
 at::Tensor Strip(const at::Tensor& normalised, const PixelScale& scale) {
-  return ToBytes(normalised, scale).permute({2, 0, 3, 1}).contiguous().cpu();
+  return ConvertToBytes(normalised, scale).permute({2, 0, 3, 1}).contiguous().cpu();
 }
 
 Status WritePictures(const AuditedTrial& trial, const std::string& attack, const at::Tensor& inverted,
@@ -125,13 +125,13 @@ Status WritePictures(const AuditedTrial& trial, const std::string& attack, const
   text += std::to_string(inverted.size(0) * inverted.size(3)) + " " + std::to_string(2 * inverted.size(2)) + "\n255\n";
   const auto* bytes = static_cast<const char*>(pixels.const_data_ptr());
   text.append(bytes, pixels.nbytes());
-  return trial.env->WriteFileAtomically((folder / InvertedPicturesName(attack, trial.inputs.data.shape)).string(),
+  return trial.env->WriteFileAtomically((folder / FormatInvertedImagesName(attack, trial.inputs.data.shape)).string(),
                                         text);
 }
 
-double ComputeInceptionScore(const Network& judge, const at::Tensor& pictures) {
+double ScoreImages(const Network& judge, const at::Tensor& pictures) {
   const at::NoGradGuard no_grad;
-  return InceptionScore(judge.Forward(pictures).logits.softmax(1));
+  return ComputeInceptionScore(judge.Forward(pictures).logits.softmax(1));
 }
 
 double MeanConfidence(const Network& network, const at::Tensor& pictures) {
@@ -144,7 +144,7 @@ double MeanConfidence(const Network& network, const at::Tensor& pictures) {
 at::Tensor InvertClasses(const Network& network, std::int64_t classes, const PixelScale& scale) {
   const ImageShape shape = network.input();
   const at::Tensor& parameters = network.parameters().flat();
-  const auto level = [&](double of) { return NormalisedLevel(of, scale).view({1, -1, 1, 1}).to(parameters.device()); };
+  const auto level = [&](double of) { return NormaliseLevel(of, scale).view({1, -1, 1, 1}).to(parameters.device()); };
   const at::Tensor black = level(0), white = level(1);
   at::Tensor pictures = black.expand({classes, shape.channels, shape.height, shape.width}).clone();
   const at::Tensor label = at::arange(classes, at::device(parameters.device()).dtype(at::kLong)).unsqueeze(1);
@@ -155,7 +155,7 @@ at::Tensor InvertClasses(const Network& network, std::int64_t classes, const Pix
     const at::Tensor sure = network.Forward(leaf).logits.log_softmax(1).gather(1, label).sum();
     const at::Tensor rough = leaf.diff(1, 2).square().sum() + leaf.diff(1, 3).square().sum();
     const at::Tensor aim = sure - kSmoothness * rough;
-    const at::Tensor gradient = VectorJacobian({aim}, {at::ones_like(aim)}, {leaf}).at(0);
+    const at::Tensor gradient = ComputeVectorJacobian({aim}, {at::ones_like(aim)}, {leaf}).at(0);
     const at::NoGradGuard no_grad;
     momentum = 0.9 * momentum + gradient / gradient.flatten(1).norm(2, 1).clamp_min(1e-12).reshape({-1, 1, 1, 1});
     pictures = (pictures + kRate * momentum).clamp(black, white);
@@ -163,8 +163,8 @@ at::Tensor InvertClasses(const Network& network, std::int64_t classes, const Pix
   return pictures;
 }
 
-std::string InvertedPicturesName(const std::string& attack, const ImageShape& shape) {
-  const std::string name = attack == privacy::InversionAttackName(privacy::InversionAttack::fredrikson)
+std::string FormatInvertedImagesName(const std::string& attack, const ImageShape& shape) {
+  const std::string name = attack == privacy::GetInversionAttackName(privacy::InversionAttack::fredrikson)
                                ? "audit-inversion"
                                : "audit-" + attack;
   return name + (shape.channels == 1 ? ".pgm" : ".ppm");
@@ -178,7 +178,7 @@ Result<privacy::AuditFinding> AuditFredrikson(const AuditedTrial& trial, const I
                                               const AuditProgress& progress) {
   progress("inversion", 0, 1);
   const Dataset& data = trial.inputs.data;
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, MakeFinalNetwork(trial));
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
                           MakeNetwork(trial.inputs.spec, data.shape, data.classes,
                                       RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
@@ -191,7 +191,7 @@ Result<privacy::AuditFinding> AuditFredrikson(const AuditedTrial& trial, const I
   const InversionScores scores = ScorePictures(judge, pictures, labels);
   privacy::AuditFinding finding;
   finding.kind = privacy::AuditKind::inversion;
-  finding.attack = privacy::InversionAttackName(privacy::InversionAttack::fredrikson);
+  finding.attack = privacy::GetInversionAttackName(privacy::InversionAttack::fredrikson);
   RETORT_RETURN_IF_ERROR(WritePictures(trial, finding.attack, pictures, means));
   finding.subject = "one picture a class by " + std::to_string(kSteps) + " steps of gradient ascent, against " +
                     std::to_string(examples) + " private and as many test examples";
@@ -204,11 +204,11 @@ Result<privacy::AuditFinding> AuditFredrikson(const AuditedTrial& trial, const I
                      {"confidence", MeanConfidence(*network, pictures)},
                      {"correlation_with_class_mean", Correlation(pictures, means)},
                      {"correlation_untrained", Correlation(control, means)},
-                     {"inception_score", ComputeInceptionScore(*scorer, pictures)},
-                     {"inception_score_untrained", ComputeInceptionScore(*scorer, control)},
+                     {"inception_score", ScoreImages(*scorer, pictures)},
+                     {"inception_score_untrained", ScoreImages(*scorer, control)},
                      {"nearest_private_rms", Nearest(pictures, data.train.First(examples))},
                      {"nearest_test_rms", Nearest(pictures, data.test.First(examples))}};
-  finding.note = "the pictures are in " + InvertedPicturesName(finding.attack, data.shape) +
+  finding.note = "the pictures are in " + FormatInvertedImagesName(finding.attack, data.shape) +
                  " beside the attempts, above the means of the private examples; the judge of attack_accuracy is " +
                  judge.name;
   return finding;
@@ -218,10 +218,10 @@ Result<std::vector<privacy::AuditFinding>> AuditInversions(const AuditedTrial& t
   using privacy::InversionAttack;
   constexpr privacy::AuditKind kKind = privacy::AuditKind::inversion;
   std::vector<privacy::AuditFinding> findings;
-  if (const std::string why = WhyNoFinalNetwork(trial); !why.empty()) {
+  if (const std::string why = ExplainNoFinalNetwork(trial); !why.empty()) {
     for (const InversionAttack attack : trial.order.attacks) {
-      findings.push_back(SkippedFinding(kKind, trial, why));
-      findings.back().attack = privacy::InversionAttackName(attack);
+      findings.push_back(MakeSkippedFinding(kKind, trial, why));
+      findings.back().attack = privacy::GetInversionAttackName(attack);
     }
     return findings;
   }

@@ -24,7 +24,7 @@ namespace retort::worker::audit {
 // exp of the mean over pictures of KL(p(y | picture) || mean of p(y | .)): 1 where all pictures get the same
 // prediction, the number of classes where each shows one class for certain and all are shown alike. probabilities f32
 // or f64 [pictures, classes], rows that add up to 1; at least one picture.
-[[nodiscard]] double InceptionScore(const at::Tensor& probabilities);
+[[nodiscard]] double ComputeInceptionScore(const at::Tensor& probabilities);
 
 // A trial that trains the audited one's network on so many examples, without noise, for five epochs and for `min_steps`
 // steps at least.
@@ -50,7 +50,7 @@ namespace retort::worker::audit {
                                                             const AuditProgress& progress);
 
 // "audit-gmi.pgm"; "audit-inversion.pgm" for fredrikson; ".ppm" where pictures have colours.
-[[nodiscard]] std::string InvertedPicturesName(const std::string& attack, const ImageShape& shape);
+[[nodiscard]] std::string FormatInvertedImagesName(const std::string& attack, const ImageShape& shape);
 // Writes pictures [classes, channels, height, width], class by class, above the means of the private examples: to that
 // name in the trial's folder. Does nothing where pictures have neither one nor three channels. Error: that of writing.
 [[nodiscard]] Status WriteInvertedPictures(const AuditedTrial& trial, const std::string& attack,

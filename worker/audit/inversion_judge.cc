@@ -29,7 +29,7 @@ constexpr std::int64_t kMinJudgeSteps = 150;
 constexpr double kFar = 1e30;  // where no private example has the class
 
 NetworkOutput ForwardInParts(const Network& network, const at::Tensor& pictures) {
-  const std::int64_t rows = MaxRowsPerPass(network.input());
+  const std::int64_t rows = ComputeMaxRowsPerPass(network.input());
   std::vector<at::Tensor> logits, features;
   for (std::int64_t first = 0; first < pictures.size(0); first += rows) {
     const NetworkOutput part = network.Forward(pictures.narrow(0, first, std::min(rows, pictures.size(0) - first)));
@@ -42,7 +42,7 @@ NetworkOutput ForwardInParts(const Network& network, const at::Tensor& pictures)
 at::Tensor ComputeFeatures(const Network& network, const Examples& examples) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
-  const std::int64_t rows = MaxRowsPerPass(network.input());
+  const std::int64_t rows = ComputeMaxRowsPerPass(network.input());
   for (std::int64_t first = 0; first < examples.size(); first += rows)
     parts.push_back(network.Forward(examples.Range(first, std::min(rows, examples.size() - first))).features);
   return at::cat(parts);
@@ -95,7 +95,7 @@ InversionScores ScorePictures(const InversionJudge& judge, const at::Tensor& pic
   scores.top5 = found.top5;
   scores.frechet = ComputeFrechetDistance(output.features, judge.features);
   scores.distance = ComputeNearestDistance(judge, output.features, labels);
-  scores.inception = InceptionScore(output.logits.softmax(1));
+  scores.inception = ComputeInceptionScore(output.logits.softmax(1));
   return scores;
 }
 

@@ -95,7 +95,7 @@ at::Tensor Black(const PixelScale& scale) {
 
 }  // namespace
 
-at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black, const RowStream& rows) {
+at::Tensor MoveImages(const at::Tensor& images, int reach, const at::Tensor& black, const RowStream& rows) {
   if (reach == 0) return images;
   const at::Tensor in = images.contiguous();
   if (!in.is_cpu()) return MovedOnDevice(in, reach, black, rows);
@@ -114,7 +114,7 @@ at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black, c
   return out;
 }
 
-at::Tensor Mirrored(const at::Tensor& images, const RowStream& rows) {
+at::Tensor MirrorImages(const at::Tensor& images, const RowStream& rows) {
   at::Tensor mirrored = at::empty({images.size(0)}, at::kBool);
   bool* flag = mirrored.mutable_data_ptr<bool>();
   for (std::int64_t i = 0; i < images.size(0); ++i) flag[i] = rows.Lane(i).Below(0, 2) == 1;
@@ -165,17 +165,18 @@ at::Tensor ResizeAtRandom(const at::Tensor& images, const PixelScale& scale, con
   return out.to(images.device());
 }
 
-Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows, const Augmentation& augmentation,
-                                  std::uint64_t seed, std::uint64_t step, const RowPlaces& places) {
+Result<at::Tensor> MakeAugmentedBatch(const Examples& examples, const at::Tensor& rows,
+                                      const Augmentation& augmentation, std::uint64_t seed, std::uint64_t step,
+                                      const RowPlaces& places) {
   const auto stream = [&](Purpose purpose) { return RowStream(RngStream(seed, purpose, step), places); };
   switch (augmentation.kind) {
     case AugmentationKind::none:
       return examples.Batch(rows);
     case AugmentationKind::shift:
-      return Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::shifts));
+      return MoveImages(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::shifts));
     case AugmentationKind::crop_flip:
-      return Mirrored(
-          Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::crops)),
+      return MirrorImages(
+          MoveImages(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::crops)),
           stream(Purpose::flips));
     case AugmentationKind::affine:
     case AugmentationKind::elastic: {
@@ -189,12 +190,12 @@ Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& ro
   }
   const RowStream boxes = stream(Purpose::resized_crops);
   if (!examples.HasFiles())
-    return Mirrored(ResizeAtRandom(examples.Batch(rows), augmentation.scale, boxes), stream(Purpose::flips));
+    return MirrorImages(ResizeAtRandom(examples.Batch(rows), augmentation.scale, boxes), stream(Purpose::flips));
   RETORT_ASSIGN_OR_RETURN(const at::Tensor cut,
                           examples.FileBatch(rows, [&](std::int64_t row, const storage::ImageSize& size) {
                             return DrawCropBox(size, boxes.Lane(row));
                           }));
-  return Mirrored(cut, stream(Purpose::flips));
+  return MirrorImages(cut, stream(Purpose::flips));
 }
 
 namespace {
@@ -222,7 +223,7 @@ void Patch(at::Tensor picture, const at::Tensor& other, const RngStream& lane) {
 
 }  // namespace
 
-at::Tensor Mixed(const at::Tensor& a, const at::Tensor& b, const RowStream& rows) {
+at::Tensor MixRows(const at::Tensor& a, const at::Tensor& b, const RowStream& rows) {
   RETORT_CHECK(a.sizes() == b.sizes() && a.dim() == 4);
   const at::Tensor mixed = a.clone();
   for (std::int64_t i = 0; i < a.size(0); ++i) {

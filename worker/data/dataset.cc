@@ -122,21 +122,21 @@ Result<CheckedDataset> LoadCheckedDataset(storage::Env& env, const DataSpec& spe
   return DecodePictures(env, spec, std::move(store), places, threads, progress);
 }
 
-at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale) {
+at::Tensor ConvertToBytes(const at::Tensor& images, const PixelScale& scale) {
   const at::Tensor on_host = images.detach().cpu();
   const at::Tensor pixels = on_host * PerChannel(scale.std, on_host) + PerChannel(scale.mean, on_host);
   return (pixels * 255.0).round_().clamp_(0, 255).to(at::kByte).contiguous();
 }
 
-at::Tensor NormalisedLevel(double level, const PixelScale& scale) {
+at::Tensor NormaliseLevel(double level, const PixelScale& scale) {
   std::vector<float> values;
   for (std::size_t c = 0; c < scale.mean.size(); ++c)
     values.push_back(static_cast<float>((level - scale.mean[c]) / scale.std[c]));
   return at::tensor(values, at::kFloat);
 }
 
-at::Tensor Shifted(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& rows) {
-  return Moved(images, reach, NormalisedLevel(0, scale), rows);
+at::Tensor ShiftImages(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& rows) {
+  return MoveImages(images, reach, NormaliseLevel(0, scale), rows);
 }
 
 }  // namespace retort::worker

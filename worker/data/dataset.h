@@ -45,13 +45,14 @@ void MoveTo(const at::Device& device, Dataset& data);
                                           const LoadProgress& progress = {});
 
 // Images with normalisation undone: u8 [n, channels, height, width]. `scale` has a value a channel.
-[[nodiscard]] at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale);
+[[nodiscard]] at::Tensor ConvertToBytes(const at::Tensor& images, const PixelScale& scale);
 // What a black (level 0) or white (level 1) pixel is once it is normalised: f32 [channels] on the CPU.
-[[nodiscard]] at::Tensor NormalisedLevel(double level, const PixelScale& scale);
+[[nodiscard]] at::Tensor NormaliseLevel(double level, const PixelScale& scale);
 
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
 // black. Row i uses stream.Lane(i). The same bits on every device. reach 0 returns the images themselves.
-[[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& stream);
+[[nodiscard]] at::Tensor ShiftImages(const at::Tensor& images, int reach, const PixelScale& scale,
+                                     const RowStream& stream);
 
 // A data set in memory, with what its splits have to do with each other.
 struct CheckedDataset {

@@ -31,7 +31,7 @@ class Numbers {
   std::int64_t Below(std::int64_t bound) { return stream_.Below(next_++, bound); }
   double Normal() {
     next_ += 2;
-    return NormalPair(next_ - 2, stream_).first;
+    return DrawNormalPair(next_ - 2, stream_).first;
   }
 
  private:
@@ -192,7 +192,7 @@ at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t sid
         gains[(i * side + y) * half + x] = frequency > 0 ? static_cast<float>(std::pow(frequency, -power)) : 0.0F;
       }
     }
-    white[i].copy_(NormalRows(channels + 1, side * side, own.Lane(1)).view({channels + 1, side, side}));
+    white[i].copy_(DrawNormalRows(channels + 1, side * side, own.Lane(1)).view({channels + 1, side, side}));
   }
   const at::Tensor pink = at::fft_irfft2(at::fft_rfft2(white) * filter, at::IntArrayRef{side, side});
   const at::Tensor scaled = pink / pink.std(at::IntArrayRef{2, 3}, true, true).clamp_min(1e-6);
@@ -323,8 +323,8 @@ at::Tensor Coloured(DrawPicture draw, std::int64_t count, std::int64_t channels,
 
 }  // namespace
 
-at::Tensor ProceduralPictures(ProceduralKind kind, std::int64_t count, std::int64_t channels, std::int64_t side,
-                              const RowStream& rows) {
+at::Tensor DrawProceduralImages(ProceduralKind kind, std::int64_t count, std::int64_t channels, std::int64_t side,
+                                const RowStream& rows) {
   RETORT_CHECK(count >= 0 && channels >= 1 && side >= 8);
   switch (kind) {
     case ProceduralKind::strokes:

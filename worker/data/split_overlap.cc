@@ -45,7 +45,7 @@ std::string FileIn(const Examples& examples, std::int64_t row) {
 
 // Error: environment, where a picture of `open`, the split called `name`, is also in `hidden`. `why` says why it must
 // not be.
-Status RequireNoneOf(const Examples& hidden, const Examples& open, const std::string& name, const std::string& why) {
+Status RequireDisjoint(const Examples& hidden, const Examples& open, const std::string& name, const std::string& why) {
   const std::optional<SharedRows> shared = FindFirstShared(hidden, open);
   if (!shared) return {};
   return EnvironmentError("Picture " + std::to_string(shared->b) + " of the " + name + " split" +
@@ -92,12 +92,12 @@ std::vector<std::int64_t> ListShared(const Examples& a, const Examples& b) {
 }
 
 Status RequireApart(const Dataset& data) {
-  return RequireNoneOf(data.train, data.public_split, "public", "a public picture must be nobody's.");
+  return RequireDisjoint(data.train, data.public_split, "public", "a public picture must be nobody's.");
 }
 
 Status RequireTestApart(const Dataset& data) {
-  return RequireNoneOf(data.train, data.test, "test",
-                       "what is measured on it would be of a private example, without a charge.");
+  return RequireDisjoint(data.train, data.test, "test",
+                         "what is measured on it would be of a private example, without a charge.");
 }
 
 namespace {

@@ -220,7 +220,7 @@ class VoteDistillation final : public Method {
     return histograms_.sum(1, /*keepdim=*/true) > 0;
   }
   // Zeros where a query was not answered.
-  at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes) * Answered(); }
+  at::Tensor FirstClass() const { return MakeOneHotTargets(histograms_.argmax(1), data_.classes) * Answered(); }
 
   const TrialSpec& spec_;
   std::unique_ptr<const Dataset> asked_;
@@ -404,7 +404,7 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang, inputs.graphs));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::NoisyVotes> mechanism,
-      release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
+      release::NoisyVotes::Create(release::MakeVoteSettings(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang, inputs.graphs));
   return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts), std::move(mechanism)));
@@ -439,10 +439,10 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
   }
   if (spec.release.threshold_noise > 0) {
     RETORT_ASSIGN_OR_RETURN(confident,
-                            release::ConfidentVotes::Create(release::ConfidentSettingsFor(spec, inputs.data.classes),
+                            release::ConfidentVotes::Create(release::MakeConfidentSettings(spec, inputs.data.classes),
                                                             release::MakeNoiseKey(spec), release::MakeNoiseKey(spec)));
   } else {
-    RETORT_ASSIGN_OR_RETURN(mechanism, release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes),
+    RETORT_ASSIGN_OR_RETURN(mechanism, release::NoisyVotes::Create(release::MakeVoteSettings(spec, inputs.data.classes),
                                                                    release::MakeNoiseKey(spec)));
   }
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));

@@ -68,7 +68,7 @@ Result<std::vector<Layer>> MakeDescribedLayers(const std::string& text, ImageSha
   const PlannedShapes planned = PlanShapes(described, {input.channels, input.height, input.width}, classes);
   if (planned.misfit) {
     const LayerShape shape = {input.channels, input.height, input.width};
-    return UsageError(planned.misfit->message + " (the images are " + ShapeText(shape) + ").");
+    return UsageError(planned.misfit->message + " (the images are " + FormatShape(shape) + ").");
   }
   std::vector<Layer> layers;
   layers.reserve(described.size());

@@ -183,7 +183,8 @@ class ZooConditionalGenerator final : public ConditionalGenerator {
 Generator::Stages Generator::FindStages(ImageShape image, const GeneratorSettings& settings) {
   const std::int64_t width = settings.width;
   const bool dafl = settings.network == GeneratorNetwork::dafl;
-  if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, dafl ? kInnerEpsilon : kEpsilon};
+  if (ComputeGeneratorMultiple(image.height, image.width) == 4)
+    return {{width, width / 2}, dafl ? kInnerEpsilon : kEpsilon};
   return {{width, width, width / 2, width / 2, width / 2}, kEpsilon};
 }
 

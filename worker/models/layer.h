@@ -95,6 +95,6 @@ struct Layer {
 // Returns the layers with `kind` (an activation without a rate) in place of every activation, for the tempered sigmoids
 // of the DP-SGD literature (Papernot et al. 2021). Parameters, names and shapes stay. Where a layer list has a dropout
 // before its rectifier, the activation sees what dropout scaled.
-[[nodiscard]] std::vector<Layer> WithActivation(std::vector<Layer> layers, LayerKind kind);
+[[nodiscard]] std::vector<Layer> SetActivation(std::vector<Layer> layers, LayerKind kind);
 
 }  // namespace retort::worker

@@ -186,13 +186,13 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
     case Kind::channel_shuffle:
       return at::channel_shuffle(x, layer.groups);
     case Kind::hog:
-      return OrientationFeatures(x, {layer.out, layer.kernel, layer.stride, layer.padding, layer.rate});
+      return ComputeOrientationFeatures(x, {layer.out, layer.kernel, layer.stride, layer.padding, layer.rate});
     case Kind::patches:
-      return PatchFeatures(x, constant(0), constant(1), layer.rate);
+      return ComputePatchFeatures(x, constant(0), constant(1), layer.rate);
     case Kind::scattering:
-      return ScatteringFeatures(x, layer.out);
+      return ComputeScatteringFeatures(x, layer.out);
     case Kind::whiten:
-      return Whitened(x, constant(0), constant(1), layer.spread);
+      return WhitenRows(x, constant(0), constant(1), layer.spread);
     case Kind::pad_shortcut:
       return PaddedShortcut(layer, x);
     case Kind::reshape:

@@ -137,7 +137,8 @@ class Planner {
         PlacePatches(layer, in, node);
         break;
       case Kind::scattering:
-        node.shape = {in.at(0) * ScatteringPaths(layer.out) * ((in.at(1) + kScatteringStride - 1) / kScatteringStride) *
+        node.shape = {in.at(0) * CountScatteringPaths(layer.out) *
+                      ((in.at(1) + kScatteringStride - 1) / kScatteringStride) *
                       ((in.at(2) + kScatteringStride - 1) / kScatteringStride)};
         break;
       case Kind::whiten:

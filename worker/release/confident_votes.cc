@@ -13,7 +13,7 @@
 namespace retort::worker::release {
 namespace {
 
-std::vector<std::string> DigestsOf(const at::Tensor& inputs) {
+std::vector<std::string> ComputeRowDigests(const at::Tensor& inputs) {
   const at::Tensor digests = QueryDigests(inputs);
   const auto* bytes = reinterpret_cast<const char*>(digests.const_data_ptr<std::uint8_t>());
   std::vector<std::string> all;
@@ -24,8 +24,8 @@ std::vector<std::string> DigestsOf(const at::Tensor& inputs) {
 
 }  // namespace
 
-ConfidentSettings ConfidentSettingsFor(const TrialSpec& spec, std::int64_t classes) {
-  return {.votes = VoteSettingsFor(spec, classes),
+ConfidentSettings MakeConfidentSettings(const TrialSpec& spec, std::int64_t classes) {
+  return {.votes = MakeVoteSettings(spec, classes),
           .threshold = {.threshold = spec.release.vote_threshold, .scale = spec.release.threshold_noise},
           .answers = privacy::CountPlannedAnswers(spec)};
 }
@@ -61,7 +61,7 @@ at::Tensor ConfidentVotes::ChooseRows(const at::Tensor& inputs, const at::Tensor
   const auto* pass = passed.const_data_ptr<std::int32_t>();
   std::vector<std::int64_t> rows;
   std::int64_t row = 0;
-  for (std::string& digest : DigestsOf(inputs)) {
+  for (std::string& digest : ComputeRowDigests(inputs)) {
     const auto [decided, fresh] = decided_.try_emplace(std::move(digest), false);
     if (fresh && pass[row] == 1 && answered_ < settings_.answers) {
       decided->second = true;
@@ -92,7 +92,7 @@ void ConfidentVotes::Remember(const at::Tensor& inputs, const at::Tensor& values
   const at::Tensor rows = said.nonzero().view({-1});
   votes_->Remember(inputs.index_select(0, rows.to(inputs.device())), values.index_select(0, rows.to(values.device())));
   std::int64_t row = 0;
-  for (std::string& digest : DigestsOf(inputs)) {
+  for (std::string& digest : ComputeRowDigests(inputs)) {
     const bool answered = said[row++].item<bool>();
     if (decided_.try_emplace(std::move(digest), answered).second && answered) ++answered_;
   }

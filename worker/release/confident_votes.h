@@ -22,7 +22,7 @@ struct ConfidentSettings {
 };
 
 // The settings that the trial's keys ask for.
-[[nodiscard]] ConfidentSettings ConfidentSettingsFor(const TrialSpec& spec, std::int64_t classes);
+[[nodiscard]] ConfidentSettings MakeConfidentSettings(const TrialSpec& spec, std::int64_t classes);
 
 // Every query pays for the threshold. What is charged for answers does not depend on how many there are: with every
 // query one answer more, up to the most that are allowed, whether it was given or not (PROOFS.md). An object counts

@@ -26,6 +26,6 @@ namespace retort::worker {
 [[nodiscard]] Result<release::ValidationCount> CountValidation(const TrialSpec& spec, const Dataset& data,
                                                                const Outcome& outcome);
 // The score that a noisy count is, of as many examples as the split names: a share, which noise may move beyond 0 or 1.
-[[nodiscard]] Series ToScore(const TrialSpec& spec, std::int64_t noisy_count);
+[[nodiscard]] Series MakeScoreSeries(const TrialSpec& spec, std::int64_t noisy_count);
 
 }  // namespace retort::worker

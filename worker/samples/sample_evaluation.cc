@@ -47,7 +47,7 @@ Result<cluster::SampleEvaluation> EvaluateSamples(
   std::vector<storage::TensorBlob> best;
   for (std::int64_t step = 0; step < steps; ++step) {
     const at::Tensor rows = batches.Of(step);
-    const Minibatch batch{all.Batch(rows), OneHotTargets(all.labels.index_select(0, rows), frame.classes), 0,
+    const Minibatch batch{all.Batch(rows), MakeOneHotTargets(all.labels.index_select(0, rows), frame.classes), 0,
                           rows.size(0)};
     const Result<at::Tensor> loss =
         learner.Teach(batch, kRate, RngStream(seed, Purpose::dropout, static_cast<std::uint64_t>(step)));

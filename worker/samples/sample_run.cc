@@ -37,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 // The file of `path`, if it is the one that a row was written for.
 Result<storage::AttemptFile> ReadCheckedFile(const std::string& path, const std::string& digest) {
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, storage::ReadAttemptFile(path));
-  if (storage::TensorDigest(file.parameters) == digest) return file;
+  if (storage::ComputeTensorDigest(file.parameters) == digest) return file;
   return DamageError("'" + path + "' holds other parameters than its row was written for (retort verify).");
 }
 
@@ -104,8 +104,8 @@ class PictureSink {
 
 // The trial's own pictures, with the class that the teacher's released answer prefers, of equal ones the first.
 Status AddReleased(const SampledTrial& trial, std::int64_t count, PictureSink& sink) {
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor pictures, FromBlob(trial.file.samples->images));
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor released, FromBlob(trial.file.samples->released));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor pictures, MakeTensorFromBlob(trial.file.samples->images));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor released, MakeTensorFromBlob(trial.file.samples->released));
   if (released.dim() != 2 || released.size(0) != pictures.size(0) || released.size(1) != trial.frame.classes)
     return DamageError("The trial's samples have released answers of another shape than its classes.");
   if (count > pictures.size(0))

@@ -26,14 +26,14 @@ constexpr const char* kPrefix = "generator/";
 constexpr std::int64_t kPicturesAtOnce = 256;
 
 // A function of the shape alone.
-std::int64_t ChooseBatch(const ImageShape& shape) { return std::min(kPicturesAtOnce, MaxRowsPerPass(shape)); }
+std::int64_t ChooseBatch(const ImageShape& shape) { return std::min(kPicturesAtOnce, ComputeMaxRowsPerPass(shape)); }
 
 // A step that no trial reaches: latents of samples are drawn for nothing else.
 constexpr std::uint64_t kSampleStep = std::numeric_limits<std::uint64_t>::max();
 
 // Latents row by row, whatever is before them.
 at::Tensor DrawLatents(std::int64_t first, std::int64_t rows, std::int64_t latent, std::uint64_t seed) {
-  return NormalRows(rows, latent, RngStream(seed, Purpose::generator_latents, kSampleStep), first);
+  return DrawNormalRows(rows, latent, RngStream(seed, Purpose::generator_latents, kSampleStep), first);
 }
 
 class DataFreeGenerator final : public StoredGenerator {
@@ -46,7 +46,7 @@ class DataFreeGenerator final : public StoredGenerator {
         seed_(seed) {}
   at::Tensor Batch(std::int64_t index) const override {
     const at::NoGradGuard no_grad;
-    return ToBytes(generator_->Forward(DrawLatents(index * batch(), batch(), latent_, seed_)), frame_.scale);
+    return ConvertToBytes(generator_->Forward(DrawLatents(index * batch(), batch(), latent_, seed_)), frame_.scale);
   }
 
  private:

@@ -20,7 +20,7 @@ namespace retort::privacy {
 // RDP of order `order` > 1 of such an answer, where one member changes its vote and another class is answered with
 // probability at most e^log_miss: the lesser of theorem 6, at the orders of proposition 10, and order / noise^2.
 // Rounded up. Infinity for arguments out of range.
-[[nodiscard]] double NoisyMaxRdp(double log_miss, double noise, double order);
+[[nodiscard]] double ComputeNoisyMaxRdp(double log_miss, double noise, double order);
 
 // The least that is known of a query's votes: the largest count, and by how much it leads. 0 <= gap <= largest.
 struct Consensus {

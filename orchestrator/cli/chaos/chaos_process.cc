@@ -45,7 +45,7 @@ bool ReadEntry(const std::string& pid, Entry& entry) {
 
 }  // namespace
 
-std::vector<LiveProcess> Descendants() {
+std::vector<LiveProcess> ListDescendants() {
   std::multimap<pid_t, LiveProcess> children;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
   while (const dirent* item = folder != nullptr ? ::readdir(folder.get()) : nullptr) {
@@ -105,7 +105,7 @@ bool WaitUntil(double seconds, bool kill) {
   for (;;) {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    const std::vector<LiveProcess> left = Descendants();
+    const std::vector<LiveProcess> left = ListDescendants();
     if (left.empty()) return true;
     if (kill)
       for (const LiveProcess& process : left) ::kill(process.pid, SIGKILL);

@@ -131,7 +131,7 @@ Result<std::string> Ledger(const Exported& what, const std::string&) {
   std::vector<std::string> head;
   for (const storage::LedgerEntry& entry : what.view.ledger) {
     if (entry.attempt.trial != what.trial.spec.id) continue;
-    entries.push_back(LedgerEntryJson(entry));
+    entries.push_back(MakeLedgerEntryJson(entry));
     for (const auto& [key, value] : entries.back().items())
       if (std::find(head.begin(), head.end(), key) == head.end()) head.push_back(key);
   }
@@ -220,8 +220,8 @@ Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part,
   if (part.encode == Ledger) return Ledger({view, trial, {}, ""}, format);
   if (!trial.row || trial.row->attempt_file.empty())
     return UsageError(fmt::format("{} is {}: only a trial that has ended leaves {} (`{}` says more).",
-                                  FormatTrialName(trial.spec), StateName(trial.state), part.name,
-                                  AddResultsOption(TrialCommand("explain", trial.spec), view.directory)));
+                                  FormatTrialName(trial.spec), GetStateName(trial.state), part.name,
+                                  AddResultsOption(FormatTrialCommand("explain", trial.spec), view.directory)));
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, trial));
   Exported what{view, trial, std::move(file), ""};
   if (format == "onnx") return EncodeOnnx(call, part, what);
@@ -262,7 +262,7 @@ void AddExport(CLI::App& app, CommandLine& line, RawWords& words) {
   command->add_flag("--force", line.force, "Also over a file, or a folder of such an export, that is there");
 }
 
-std::vector<std::string> ExportedParts() {
+std::vector<std::string> ListExportedParts() {
   std::vector<std::string> names;
   for (const ExportedPart& part : Parts()) names.emplace_back(part.name);
   return names;
@@ -276,7 +276,7 @@ std::vector<std::string> ExportFormats() {
   return formats;
 }
 
-int ExportCommand(const Invocation& call) {
+int ExecuteExport(const Invocation& call) {
   const CommandLine& line = call.line;
   std::vector<Diagnostic> errors;
   const ExportedPart* part = FindPart(line, errors);
@@ -298,7 +298,7 @@ int ExportCommand(const Invocation& call) {
   const std::string name = FormatTrialName((*trial)->spec);
   if ((*trial)->spec.role == Role::teacher && part->encode == Student)
     call.console.Message("a teacher knows its private examples: `" +
-                         AddResultsOption(TrialCommand("show", (*trial)->spec), view->directory) +
+                         AddResultsOption(FormatTrialCommand("show", (*trial)->spec), view->directory) +
                          "` says what it may claim");
   if (const std::string warning = WarnOfGenerator(*part, (*trial)->spec, (*trial)->row); !warning.empty())
     call.console.Message("warning: " + warning);
@@ -317,7 +317,7 @@ int ExportCommand(const Invocation& call) {
                    {"out", line.out},
                    {"bytes", bytes->size()},
                    {"sha256", hash.FinishHex()}});
-  call.console.Data(DocumentText(document));
+  call.console.Data(FormatDocument(document));
   return 0;
 }
 

@@ -312,12 +312,13 @@ Result<std::string> FindWeights(const std::string& text, PublishedFiles& publish
 // Error: also refused, for a file that has a published name and other bytes.
 Result<std::string> DigestWeights(storage::Env& env, const std::string& path, const PublishedFiles& published) {
   const auto named = published.find(path);
-  return named != published.end() ? storage::DigestPublished(env, named->second) : storage::FileDigest(env, path);
+  return named != published.end() ? storage::DigestPublished(env, named->second)
+                                  : storage::ComputeFileDigest(env, path);
 }
 
 // The variable as the process has it, or, where data may be absent, as the file writes it: no such path exists.
 std::optional<std::string> LookUp(const std::string& name, const std::string& file, std::vector<Diagnostic>& absent) {
-  if (std::optional<std::string> value = EnvironmentVariable(name)) return value;
+  if (std::optional<std::string> value = GetEnvironmentVariable(name)) return value;
   const bool told =
       std::any_of(absent.begin(), absent.end(), [&name](const Diagnostic& one) { return one.key == name; });
   if (!told)
@@ -434,7 +435,7 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   hooks.unpacked = [&](const DataSpec& data) {
     if (const auto known = memory.unpacked.find(data.digest); known != memory.unpacked.end())
       return Result<std::string>(known->second);
-    Result<std::string> digest = storage::UnpackedDigest(env, data, cache);
+    Result<std::string> digest = storage::ComputeUnpackedDigest(env, data, cache);
     if (digest.ok()) memory.unpacked[data.digest] = *digest;
     // Whether an absent set was packed is not known: it counts as it was recorded.
     if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, data.path))

@@ -35,7 +35,7 @@ std::vector<storage::TensorBlob> SelectState(const std::vector<storage::TensorBl
 Result<std::string> AskAboutNetwork(const Invocation& call, const TrialSpec& spec, const char* argument) {
   constexpr std::chrono::seconds kSilence{120};
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
-  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  if (program.empty()) program = GetProgramDirectory() + "/retort-worker";
   return QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), argument, EncodeTrialSpec(spec),
                       "the question about the network " + spec.network, kSilence},
                      [](const cluster::Progress&) {});
@@ -50,8 +50,8 @@ ordered_json DescribeTrial(const TrialSpec& spec, const std::vector<privacy::Cla
           {"std", scale.std},
           {"trial", spec.id.Hex()},
           {"name", FormatTrialName(spec)},
-          {"retort", VersionText()},
-          {"claims", ClaimsJson(claims)}};
+          {"retort", FormatVersion()},
+          {"claims", MakeClaimsJson(claims)}};
 }
 
 ordered_json DescribeGenerator(const TrialView& trial) {

@@ -44,7 +44,7 @@ Result<std::string> CompleteGraph(const Invocation& call, const TrialView& trial
 Result<std::string> EncodeModel(std::string graph, const std::string& what, const std::string& description,
                                 const std::string& pixels) {
   storage::OnnxFacts facts;
-  facts.producer_version = VersionText();
+  facts.producer_version = FormatVersion();
   const ordered_json json = TryParseOrderedJson(description);
   facts.description = what + " of trial " + json.value("name", "");
   for (const auto& [key, value] : json.items())

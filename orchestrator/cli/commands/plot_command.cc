@@ -24,7 +24,7 @@ namespace retort::orchestrator::cli {
 namespace {
 
 Result<std::vector<FigureSpec>> ChosenFigures(const SweepPlan& plan, const std::string& name) {
-  if (plan.figures.empty() && name.empty()) return std::vector<FigureSpec>{DefaultFigure(plan)};
+  if (plan.figures.empty() && name.empty()) return std::vector<FigureSpec>{MakeDefaultFigure(plan)};
   if (name.empty()) return plan.figures;
   std::vector<std::string> names;
   for (const FigureSpec& figure : plan.figures) {
@@ -88,9 +88,9 @@ class FigureWriter {
       RETORT_RETURN_IF_ERROR(Draw(data, files));
       if (data.missing > 0)
         call_.console.Message(spec.name + ": " + std::to_string(data.missing) + " of " + std::to_string(data.all) +
-                              " points are missing; `" + SweepCommand("run", call_.line) + "` measures them.");
+                              " points are missing; `" + FormatSweepCommand("run", call_.line) + "` measures them.");
     }
-    documents_.push_back(FigureJson(data, files));
+    documents_.push_back(MakeFigureJson(data, files));
     return {};
   }
 
@@ -110,7 +110,7 @@ class FigureWriter {
     else
       what += "no " + data.spec.y + " is stored in " + (from.empty() ? view_.directory : from);
     if (!data.spec.published.empty()) what += ", and no value of " + data.spec.published + " fits";
-    call_.console.Message(what + (kept ? ". `" + SweepCommand("run", call_.line) + "` measures it." : "."));
+    call_.console.Message(what + (kept ? ". `" + FormatSweepCommand("run", call_.line) + "` measures it." : "."));
     for (const std::string& warning : data.warnings) call_.console.Message("warning: " + warning);
   }
 
@@ -154,7 +154,7 @@ void AddPlot(CLI::App& app, CommandLine& line, RawWords& words) {
   plot->add_flag("--force", line.force, "Also over files that are no figures of retort's");
 }
 
-int PlotCommand(const Invocation& call) {
+int ExecutePlot(const Invocation& call) {
   const CommandLine& line = call.line;
   const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, false, true,
                                                      line.global.results, ReadArchivedInputs(call)});
@@ -175,7 +175,7 @@ int PlotCommand(const Invocation& call) {
     document["schema_version"] = kSchemaVersion;
     document["sweep"] = loaded.plan->name;
     document["figures"] = writer.documents();
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   }
   return writer.all_drawn() ? 0 : 1;
 }

@@ -53,8 +53,8 @@ Result<SampleSource> FindSource(const CommandLine& line, const ResultsView& view
   const std::string name = FormatTrialName(trial->spec);
   if (trial->state != TrialState::succeeded || !trial->row || trial->row->attempt_file.empty())
     return UsageError(fmt::format("{} is {}: only a trial that has succeeded leaves a generator (`{}` says more).",
-                                  name, StateName(trial->state),
-                                  AddResultsOption(TrialCommand("explain", trial->spec), view.directory)));
+                                  name, GetStateName(trial->state),
+                                  AddResultsOption(FormatTrialCommand("explain", trial->spec), view.directory)));
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, *trial));
   const auto is_generator = [](const storage::TensorBlob& blob) { return blob.name.starts_with("generator/"); };
   if (std::none_of(file.parameters.begin(), file.parameters.end(), is_generator) || !file.samples || !file.evaluation)
@@ -136,7 +136,7 @@ cluster::SampleOrder MakeSampleOrder(const CommandLine& line, const SampleSource
 Result<cluster::SampleReport> RequestSamples(const Invocation& call, const cluster::SampleOrder& order,
                                              const std::string& name) {
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
-  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  if (program.empty()) program = GetProgramDirectory() + "/retort-worker";
   std::string phase;
   auto said = std::chrono::steady_clock::now();
   const auto say = [&](const cluster::Progress& news) {  // a line when something else begins, and once a minute
@@ -205,7 +205,7 @@ ordered_json SampleJson(const CommandLine& line, const SampleSource& source, Sam
                    {"labels", DescribeLabels(labels)},
                    {"label_counts", report.labels},
                    {"sha256", report.digest}});
-  document["claims"] = {{"pictures", ClaimsJson(source.pictures)}, {"labels", ClaimsJson(trial.row->claims)}};
+  document["claims"] = {{"pictures", MakeClaimsJson(source.pictures)}, {"labels", MakeClaimsJson(trial.row->claims)}};
   document["warning"] = warning.empty() ? ordered_json() : ordered_json(warning);
   document["evaluation"] = EvaluationJson(report.evaluation);
   return document;
@@ -233,7 +233,7 @@ std::string SampleText(const CommandLine& line, const std::string& name, const c
       "\na fresh {} trained on {} of them, chosen by {} others (epoch {} of {}): {} % of {} test examples; FID {:.3f} "
       "in {}",
       found.network, CountText(found.training), CountText(found.held_out), found.epoch, found.epochs,
-      PercentText(found.accuracy), CountText(found.test), found.frechet_distance, cluster::kFrechetFeatures);
+      FormatPercent(found.accuracy), CountText(found.test), found.frechet_distance, cluster::kFrechetFeatures);
   return text;
 }
 
@@ -264,7 +264,7 @@ void AddSample(CLI::App& app, CommandLine& line, RawWords& words) {
   command->add_flag("--force", line.force, "Also over a folder of samples that is there");
 }
 
-int SampleCommand(const Invocation& call) {
+int ExecuteSample(const Invocation& call) {
   CommandLine line = call.line;
   line.out = TrimFolderPath(line.out);
   if (const Status may = CheckOutputFolder(call.env, line.out, kSampleFolder, line.force); !may.ok())
@@ -289,7 +289,7 @@ int SampleCommand(const Invocation& call) {
   if (!report.ok()) return call.console.Fail(report.status());
   ordered_json document = SampleJson(line, *source, *labels, *report, warning);
   const std::string sidecar = folder->path() + "/" + std::string(kSampleFolder.file);
-  Status written = WriteOutput(call.env, sidecar, DocumentText(document), {});
+  Status written = WriteOutput(call.env, sidecar, FormatDocument(document), {});
   if (written.ok())
     written =
         folder->Publish(line.force ? storage::TemporaryFolder::Over::folder : storage::TemporaryFolder::Over::nothing);
@@ -297,7 +297,7 @@ int SampleCommand(const Invocation& call) {
   KeepEvaluation(call, *source, *labels, *report);
   if (line.global.json) {
     document["out"] = line.out;
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   } else {
     call.console.Message(SampleText(line, name, *report));
   }

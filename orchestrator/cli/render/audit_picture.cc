@@ -24,7 +24,7 @@ plot::Line MakeLine(const AuditFinding& finding, const AuditCurve& curve, std::s
   for (const CurvePoint& point : curve.points) {
     if (point.false_positives == 0 || point.true_positives == 0) continue;
     const privacy::RateLimits limits =
-        privacy::ClopperPearsonLimits(point.true_positives, curve.members, finding.confidence);
+        privacy::ComputeClopperPearsonLimits(point.true_positives, curve.members, finding.confidence);
     plot::Point drawn{static_cast<double>(point.false_positives) / static_cast<double>(curve.others),
                       static_cast<double>(point.true_positives) / static_cast<double>(curve.members)};
     drawn.interval = plot::Interval{limits.low, limits.high};

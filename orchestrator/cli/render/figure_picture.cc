@@ -17,7 +17,7 @@ namespace {
 
 class Drawing {
  public:
-  explicit Drawing(const FigureData& data) : data_(data), factor_(InPercent(data) ? 100 : 1) {}
+  explicit Drawing(const FigureData& data) : data_(data), factor_(IsInPercent(data) ? 100 : 1) {}
 
   plot::Picture Run() {
     Head();
@@ -60,9 +60,9 @@ class Drawing {
   }
 
   void SetAxes() {
-    picture_.x = {XLabel(data_), data_.spec.log_x && data_.categories.empty(), data_.categories, {}, {}};
-    picture_.y = {YLabel(data_), data_.spec.log_y, {}, {}, {}};
-    if (InPercent(data_)) picture_.y.least = 0, picture_.y.most = 100;
+    picture_.x = {FormatXLabel(data_), data_.spec.log_x && data_.categories.empty(), data_.categories, {}, {}};
+    picture_.y = {FormatYLabel(data_), data_.spec.log_y, {}, {}, {}};
+    if (IsInPercent(data_)) picture_.y.least = 0, picture_.y.most = 100;
   }
 
   plot::Panel MakePanel(const FigurePanel& panel) {
@@ -183,12 +183,12 @@ ordered_json Ids(const std::vector<TrialId>& trials) {
 
 ordered_json PointJson(const FigurePoint& point, const FigureData& data) {
   const bool curve = data.spec.kind == FigureKind::curve;
-  const auto value = [&data](double number) { return MetricJson(number, data.spec.y); };
+  const auto value = [&data](double number) { return MakeMetricJson(number, data.spec.y); };
   const SeedSummary& summary = point.summary;
   ordered_json json;
   if (curve)
     json["x"] = point.x;
-  else if (const auto number = NumberIn(point.at))
+  else if (const auto number = ParseFiniteNumber(point.at))
     json["x"] = *number;
   else
     json["x"] = point.at.empty() ? ordered_json() : ordered_json(point.at);
@@ -202,8 +202,8 @@ ordered_json PointJson(const FigurePoint& point, const FigureData& data) {
   json["planned"] = point.planned;
   json["failed"] = point.failed;
   json["published"] = point.published ? value(*point.published) : ordered_json();
-  json["state"] = CellStateName(point.state);
-  json["claims"] = ClaimsJson(point.claims);
+  json["state"] = GetCellStateName(point.state);
+  json["claims"] = MakeClaimsJson(point.claims);
   json["trials"] = Ids(point.trials);
   return json;
 }
@@ -212,13 +212,13 @@ ordered_json SeriesJson(const FigureSeries& series, const FigureData& data) {
   const bool curve = data.spec.kind == FigureKind::curve;
   ordered_json json;
   json["label"] = series.label;
-  json["keys"] = KeysAndValues(data.keys, series.values);
+  json["keys"] = MakeKeysAndValues(data.keys, series.values);
   json["points"] = ordered_json::array();
   for (const FigurePoint& point : series.points) json["points"].push_back(PointJson(point, data));
   if (!curve) return json;
   json["n"] = series.measured;
   json["planned"] = series.planned;
-  json["claims"] = ClaimsJson(series.claims);
+  json["claims"] = MakeClaimsJson(series.claims);
   json["trials"] = Ids(series.trials);
   return json;
 }
@@ -235,22 +235,22 @@ ordered_json MapJson(const FigureMap& map) {
 ordered_json ImagesJson(const FigureImages& images, const FigureData& data) {
   ordered_json json;
   json["title"] = images.title;
-  json["keys"] = KeysAndValues(data.keys, images.values);
+  json["keys"] = MakeKeysAndValues(data.keys, images.values);
   json["x"] = images.at;
   json["trial"] = images.samples ? ordered_json(images.trial.Hex()) : ordered_json();
   json["images"] = images.samples ? images.samples->images.shape : std::vector<std::int64_t>();
   json["state"] = images.samples ? "complete" : "missing";
-  json["claims"] = ClaimsJson(images.claims);
+  json["claims"] = MakeClaimsJson(images.claims);
   if (data.spec.kind == FigureKind::map) json["map"] = images.map ? MapJson(*images.map) : ordered_json();
   return json;
 }
 
 }  // namespace
 
-ordered_json FigureJson(const FigureData& data, const std::vector<std::string>& files) {
+ordered_json MakeFigureJson(const FigureData& data, const std::vector<std::string>& files) {
   ordered_json json;
   json["figure"] = data.spec.name;
-  json["kind"] = FigureKindName(data.spec.kind);
+  json["kind"] = GetFigureKindName(data.spec.kind);
   json["x"] = data.spec.x;
   json["y"] = ShowsPictures(data.spec.kind) ? ordered_json() : ordered_json(data.spec.y);
   json["smoke"] = data.smoke;

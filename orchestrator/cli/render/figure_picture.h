@@ -15,6 +15,6 @@ namespace retort::orchestrator::cli {
 // What `retort plot --json` prints of a figure.
 
 // `files`: those that were written.
-[[nodiscard]] nlohmann::ordered_json FigureJson(const FigureData& data, const std::vector<std::string>& files);
+[[nodiscard]] nlohmann::ordered_json MakeFigureJson(const FigureData& data, const std::vector<std::string>& files);
 
 }  // namespace retort::orchestrator::cli

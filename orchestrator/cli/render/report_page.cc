@@ -204,7 +204,7 @@ void WriteHead(Html& html, const std::string& title) {
   html.Void("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
   html.Void("meta", {{"name", "color-scheme"}, {"content", "light dark"}});
   html.Void("meta", {{"name", "referrer"}, {"content", "no-referrer"}});
-  html.Void("meta", {{"name", "generator"}, {"content", "retort " + VersionText()}});
+  html.Void("meta", {{"name", "generator"}, {"content", "retort " + FormatVersion()}});
   html.Element("title", title);
   html.Line();
   html.Open("style");
@@ -234,7 +234,7 @@ void WriteHeader(Html& html, const ReportSources& sources, const std::string& ti
   const HtmlScope made(html, "p", {{"class", "faint"}});
   html.Text("Made ");
   WriteTime(html, sources.generated);
-  html.Text(" by retort " + VersionText() + ".");
+  html.Text(" by retort " + FormatVersion() + ".");
 }
 
 void WriteTroubles(Html& html, const std::vector<std::string>& troubles, const std::string& directory) {

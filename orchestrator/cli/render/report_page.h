@@ -35,7 +35,7 @@ inline constexpr std::int64_t kMaxOnMap = 200;
 
 // At most so many of each part of the split.
 using PicturesUpTo = std::function<Result<DataPictures>(const DataSpec&, std::int64_t most)>;
-using AuditOf = std::function<Result<std::optional<privacy::AuditReport>>(const TrialView&)>;
+using AuditSource = std::function<Result<std::optional<privacy::AuditReport>>(const TrialView&)>;
 
 struct ReportSources {
   const ResultsView& view;                 // as ReadShownResults gives it
@@ -43,7 +43,7 @@ struct ReportSources {
   const SweepStatus& status;               // of the view
   const std::vector<ResultTable>& tables;  // of the plan
   AttemptReader& attempts;
-  AuditOf audit;
+  AuditSource audit;
   PicturesUpTo pictures;  // for maps
   std::string sweep_toml;
   std::string command;                     // that makes this page

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxReadBytes = std::uint64_t{1} << 30;  // of attempts'
 
 std::vector<ResultTable> BuildTables(storage::Env& env, const SweepPlan& plan, ResultsView& view) {
   std::vector<TableSpec> specs = plan.tables;
-  if (specs.empty()) specs.push_back(DefaultTable(plan));
+  if (specs.empty()) specs.push_back(MakeDefaultTable(plan));
   std::vector<ResultTable> tables;
   for (const TableSpec& spec : specs) {
     AddMetric(env, spec.metric, view);

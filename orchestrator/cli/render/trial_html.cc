@@ -34,19 +34,19 @@ void WriteFacts(Html& html, const Facts& facts) {
 
 std::string TimingText(const std::string& name, double value) {
   const bool seconds = name == "seconds" || name.ends_with("_seconds");
-  if (seconds && value >= 1) return DurationText(value);
+  if (seconds && value >= 1) return FormatDuration(value);
   return fmt::format("{:.4g}{}", value, seconds ? " s" : "");
 }
 
 Facts CollectFacts(const TrialView& trial) {
   Facts facts = {{"id", trial.spec.id.Hex()},
-                 {"state", std::string(StateName(trial.state))},
+                 {"state", std::string(GetStateName(trial.state))},
                  {"attempts", std::to_string(trial.attempts)}};
   if (const std::string failure = FindFailureWord(trial); !failure.empty()) facts.emplace_back("failure", failure);
   if (!trial.detail.empty()) facts.emplace_back("detail", trial.detail);
   for (const auto& [key, value] : trial.spec.axes) facts.emplace_back(key, value);
   if (!trial.row) return facts;
-  for (const auto& [name, value] : trial.row->metrics) facts.emplace_back(name, MetricText(value, name));
+  for (const auto& [name, value] : trial.row->metrics) facts.emplace_back(name, FormatMetric(value, name));
   for (const auto& [name, value] : trial.row->timings) facts.emplace_back(name, TimingText(name, value));
   if (!trial.row->row_digest.empty()) facts.emplace_back("row digest", trial.row->row_digest);
   if (!trial.row->attempt_file.empty()) facts.emplace_back("file", trial.row->attempt_file);
@@ -98,7 +98,7 @@ class TrialPart {
     }
     if (!*audit) return;
     html_.Element("h4", "Audits");
-    html_.Element("pre", FindingsText(**audit, kAuditWidth), {{"tabindex", "0"}});
+    html_.Element("pre", FormatFindings(**audit, kAuditWidth), {{"tabindex", "0"}});
   }
 
   void Recorded(std::size_t& picture_bytes) {
@@ -122,8 +122,8 @@ class TrialPart {
     html_.Element("h4", "Commands");
     const std::string& directory = sources_.view.directory;
     html_.Element("pre",
-                  AddResultsOption(TrialCommand("show", trial_.spec), directory) + "\n" +
-                      AddResultsOption(TrialCommand("explain", trial_.spec), directory),
+                  AddResultsOption(FormatTrialCommand("show", trial_.spec), directory) + "\n" +
+                      AddResultsOption(FormatTrialCommand("explain", trial_.spec), directory),
                   {{"tabindex", "0"}});
   }
 
@@ -158,16 +158,16 @@ class TrialPart {
 };
 
 std::string FormatSummary(const TrialView& trial, const std::string& metric) {
-  std::string text = FormatTrialName(trial.spec) + ": " + std::string(StateName(trial.state));
+  std::string text = FormatTrialName(trial.spec) + ": " + std::string(GetStateName(trial.state));
   if (!trial.row) return text;
   for (const auto& [name, value] : trial.row->metrics)
-    if (name == metric) text += ", " + metric + " " + MetricText(value, name);
+    if (name == metric) text += ", " + metric + " " + FormatMetric(value, name);
   return text;
 }
 
 }  // namespace
 
-std::string TrialAnchor(const TrialView& trial) { return "trial-" + trial.spec.id.Hex(); }
+std::string FormatTrialAnchor(const TrialView& trial) { return "trial-" + trial.spec.id.Hex(); }
 
 void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial,
                 const std::vector<const storage::LedgerEntry*>& ledger, std::size_t& picture_bytes,
@@ -175,7 +175,7 @@ void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial
   const HtmlScope details(html, "details");
   const std::string metric = sources.tables.empty() ? "test.accuracy" : sources.tables.front().spec.metric;
   html.Element("summary", FormatSummary(trial, metric));
-  const HtmlScope inside(html, "div", {{"id", TrialAnchor(trial)}});
+  const HtmlScope inside(html, "div", {{"id", FormatTrialAnchor(trial)}});
   TrialPart part(html, sources, trial);
   html.Element("h3", part.name());
   WriteFacts(html, CollectFacts(trial));

@@ -9,7 +9,7 @@
 namespace retort::orchestrator::cli {
 
 // "trial-1f3a9c2e…", the id of its part of the page.
-[[nodiscard]] std::string TrialAnchor(const TrialView& trial);
+[[nodiscard]] std::string FormatTrialAnchor(const TrialView& trial);
 
 // Folded. `ledger`: the trial's own entries, by id. `picture_bytes` grows by what its pictures take.
 void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial,

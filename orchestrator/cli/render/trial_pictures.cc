@@ -98,7 +98,7 @@ void WritePicture(Html& html, const std::string& trial, const storage::Evaluatio
 }  // namespace
 
 std::string DescribeConfusion(const storage::Evaluation& evaluation) {
-  std::string words = fmt::format("accuracy {} % of {}", PercentText(evaluation.accuracy), CountText(evaluation.n));
+  std::string words = fmt::format("accuracy {} % of {}", FormatPercent(evaluation.accuracy), CountText(evaluation.n));
   std::vector<std::pair<std::uint32_t, std::size_t>> mistakes;
   const auto classes = static_cast<std::size_t>(evaluation.classes);
   for (std::size_t i = 0; i < evaluation.confusion.size(); ++i)

@@ -13,6 +13,6 @@ namespace retort::orchestrator::cli {
 [[nodiscard]] std::string MakeLivePage(const LiveState& state, const std::string& report, std::uint64_t reports);
 // The header Content-Security-Policy of that page, and of every other answer: its styles, its scripts, pictures within
 // the page, and requests to its own server; nothing else, and in no frame.
-[[nodiscard]] std::string LivePolicy();
+[[nodiscard]] std::string FormatLivePolicy();
 
 }  // namespace retort::orchestrator::cli

@@ -99,20 +99,20 @@ struct FigureData {
 };
 
 // Curves and samples of a trial that has ended.
-using RecordedOf = std::function<Result<storage::AttemptFile>(const TrialView&)>;
+using AttemptFileSource = std::function<Result<storage::AttemptFile>(const TrialView&)>;
 
 struct FigureSources {
   const SweepPlan& plan;
   const ResultsView& view;
   const std::vector<PublishedValue>& published;
-  RecordedOf recorded;
+  AttemptFileSource recorded;
   bool smoke = false;
   PicturesOf pictures = {};  // of kind map: at most spec.count of each split
 };
 
 // The figure of a sweep that declares none: its first axis of numbers, else its first axis, against the metric of the
 // first table.
-[[nodiscard]] FigureSpec DefaultFigure(const SweepPlan& plan);
+[[nodiscard]] FigureSpec MakeDefaultFigure(const SweepPlan& plan);
 
 // Error: usage, when the figure names no x and the sweep has no axis for its kind, or a curve that no trial recorded,
 // naming the nearest.

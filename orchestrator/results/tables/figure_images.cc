@@ -31,7 +31,7 @@ Status FindSamples(const TableCell& cell, const FigureSources& sources, const Vi
 }
 
 std::string MakeTitle(const FigureData& data, const FigureImages& images, const TrialSpec* spec) {
-  std::string title = SeriesLabel(data, std::vector<bool>(images.values.size(), false), images.values, spec);
+  std::string title = FormatSeriesLabel(data, std::vector<bool>(images.values.size(), false), images.values, spec);
   const std::string at = DescribeValue(data, data.spec.x, images.at, spec);
   if (title.find(at) == std::string::npos) title += (title.empty() ? "" : ", ") + at;
   return title;
@@ -62,7 +62,7 @@ Status AddImages(FigureData& data, const ResultTable& table, const FigureSources
   };
   std::stable_sort(data.images.begin(), data.images.end(), [&](const FigureImages& a, const FigureImages& b) {
     if (row(a) != row(b)) return row(a) < row(b);
-    const auto left = NumberIn(a.at), right = NumberIn(b.at);
+    const auto left = ParseFiniteNumber(a.at), right = ParseFiniteNumber(b.at);
     return left && right && *left < *right;
   });
   return {};

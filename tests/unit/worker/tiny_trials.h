@@ -275,7 +275,7 @@ class TinyTrials {
   static void TellOfTeacher(const std::string& file, cluster::Start& start) {
     const Result<storage::AttemptFile> teacher = storage::ReadAttemptFile(file);
     if (!teacher.ok()) return;
-    start.teacher_parameters = storage::TensorDigest(teacher->parameters);
+    start.teacher_parameters = storage::ComputeTensorDigest(teacher->parameters);
     for (const privacy::Claim& claim : teacher->claims) start.teacher_claims.push_back(privacy::EncodeClaim(claim));
   }
   [[nodiscard]] TrialSpec Common() const {

@@ -32,7 +32,7 @@ at::Tensor FittingPictures(std::int64_t count, const ImageShape& shape) {
   const std::int64_t side = std::max({shape.height, shape.width, kMinDrawnSide});
   const RngStream stream(kPicturesKey);
   const auto drawn = [&](ProceduralKind kind, std::int64_t of_these) {
-    return ProceduralPictures(kind, of_these, shape.channels, side, stream.Lane(static_cast<std::uint64_t>(kind)));
+    return DrawProceduralImages(kind, of_these, shape.channels, side, stream.Lane(static_cast<std::uint64_t>(kind)));
   };
   at::Tensor pictures =
       shape.channels == 1

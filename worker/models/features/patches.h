@@ -24,7 +24,7 @@ inline constexpr double kPatchFloor = 0.01;  // added to the variance of a patch
 // Of every filter how strongly it is met, and how strongly its opposite is, beyond `threshold`, on average over each
 // quarter of the picture: f32 [rows, channels, height, width] -> [rows, 2 * count * 4] of norm 1. Of three channels the
 // mean with the mirrored picture. Part of the graph.
-[[nodiscard]] at::Tensor PatchFeatures(const at::Tensor& images, const at::Tensor& filters, const at::Tensor& offset,
-                                       double threshold);
+[[nodiscard]] at::Tensor ComputePatchFeatures(const at::Tensor& images, const at::Tensor& filters,
+                                              const at::Tensor& offset, double threshold);
 
 }  // namespace retort::worker

@@ -19,7 +19,7 @@ struct Whitening {
 
 // rows f32 [rows, values] centred, to norm 1, onto the components, to norm 1, and behind them the constant `bias`:
 // [rows, kept + 1]. A linear layer behind needs no bias of its own, and every row has the same norm.
-[[nodiscard]] at::Tensor Whitened(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components,
-                                  double bias);
+[[nodiscard]] at::Tensor WhitenRows(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components,
+                                    double bias);
 
 }  // namespace retort::worker

@@ -64,7 +64,7 @@ std::string GraphBuilder::AddConstant(storage::TensorBlob tensor) {
 
 std::string GraphBuilder::AddTensor(const at::Tensor& values) {
   RETORT_CHECK(values.scalar_type() == at::kFloat);
-  return AddConstant(ToBlob("", values));
+  return AddConstant(MakeTensorBlob("", values));
 }
 
 std::string GraphBuilder::AddNumber(double value) {

@@ -297,7 +297,7 @@ std::string AddLayers(GraphBuilder& graph, const std::vector<Layer>& layers, con
       place.inputs.push_back(from == kImages ? start : results[index]);
       place.shapes.push_back(from == kImages ? start_shape : plan.nodes[index].shape);
     }
-    graph.Enter(std::to_string(i) + "." + (layers[i].name.empty() ? KindName(layers[i].kind) : layers[i].name));
+    graph.Enter(std::to_string(i) + "." + (layers[i].name.empty() ? GetKindName(layers[i].kind) : layers[i].name));
     results[i] = AddLayer(place);
   }
   return results.back();

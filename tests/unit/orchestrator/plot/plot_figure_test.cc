@@ -160,7 +160,7 @@ TEST(PlotFigure, SmokeIsMarkedInThePictureAndTheCaption) {
 
 // What the sample trials claim: a formula at each noise scale, no example claim, and a teacher claim.
 TEST(PlotFigure, TheCaptionSaysWhatEverySeriesClaims) {
-  const std::vector<std::string> sentences = ClaimSentences(NoiseSweep().Figure(Against("sigma", {"reading"})));
+  const std::vector<std::string> sentences = FormatClaimSentences(NoiseSweep().Figure(Against("sigma", {"reading"})));
   ASSERT_EQ(sentences.size(), 1U) << "both readings of this sample claim the same";
   EXPECT_THAT(sentences[0], AllOf(HasSubstr("formula † ε = 0.500 to 2.000 (example, replace, δ = 1e-5; no guarantee)"),
                                   HasSubstr("ε = ∞ (example, replace, δ = 1e-5)"),
@@ -181,10 +181,10 @@ TEST(PlotFigure, NoEpsilonStandsWithoutItsAdjacencyAndDelta) {
     sweep.view.trials[i].spec = spec;
   }
   const FigureData data = sweep.Figure(Against("epsilon", {"reading"}));
-  EXPECT_EQ(XLabel(data), "privacy budget ε (example, asked for and not proven by these runs, δ = 1e-5)");
+  EXPECT_EQ(FormatXLabel(data), "privacy budget ε (example, asked for and not proven by these runs, δ = 1e-5)");
   FigureSpec labelled = Against("epsilon", {"reading"});
   labelled.x_label = "ε";
-  EXPECT_THAT(XLabel(sweep.Figure(labelled)), HasSubstr("ε (example")) << "a label of one's own does not hide it";
+  EXPECT_THAT(FormatXLabel(sweep.Figure(labelled)), HasSubstr("ε (example")) << "a label of one's own does not hide it";
   const FigureData lines = sweep.Figure(Against("reading", {"epsilon"}));
   for (const FigureSeries& series : lines.panels[0].series)
     EXPECT_THAT(series.label, AllOf(HasSubstr("ε = "), HasSubstr("(example"), HasSubstr("δ = 1e-5")));
@@ -192,7 +192,8 @@ TEST(PlotFigure, NoEpsilonStandsWithoutItsAdjacencyAndDelta) {
   for (TrialView& trial : sweep.view.trials)
     if (trial.row)
       trial.row->claims = {testing::ProvenClaim(privacy::Adjacency::example, privacy::Neighbour::add_remove, 0.5)};
-  EXPECT_EQ(XLabel(sweep.Figure(Against("epsilon", {"reading"}))), "privacy budget ε (example, proven, δ = 1e-5)");
+  EXPECT_EQ(FormatXLabel(sweep.Figure(Against("epsilon", {"reading"}))),
+            "privacy budget ε (example, proven, δ = 1e-5)");
 }
 
 TEST(PlotFigure, EpsilonsOfTwoKindsOnOneAxisAreToldApartInTheLegend) {
@@ -208,7 +209,7 @@ TEST(PlotFigure, EpsilonsOfTwoKindsOnOneAxisAreToldApartInTheLegend) {
     sweep.view.trials[i].spec = spec;
   }
   const FigureData data = sweep.Figure(Against("epsilon", {"reading"}));
-  EXPECT_THAT(XLabel(data), HasSubstr("see the legend"));
+  EXPECT_THAT(FormatXLabel(data), HasSubstr("see the legend"));
   EXPECT_THAT(data.panels[0].series[0].label, HasSubstr("[ε: the paper's formula †, no guarantee"));
   EXPECT_THAT(data.panels[0].series[1].label, HasSubstr("[ε: teacher"));
 }
@@ -361,19 +362,19 @@ TEST(PlotFigure, DefaultPlotsTheFirstNumericAxis) {
   table.metric = "public.accuracy";
   table.published = "dpdfd-ijcai23/table1";
   sweep.plan.tables = {table};
-  const FigureSpec figure = DefaultFigure(sweep.plan);
+  const FigureSpec figure = MakeDefaultFigure(sweep.plan);
   EXPECT_EQ(figure.kind, FigureKind::line);
   EXPECT_EQ(figure.x, "sigma");
   EXPECT_EQ(figure.y, "public.accuracy");
   EXPECT_EQ(figure.published, "dpdfd-ijcai23/table1");
   EXPECT_FALSE(figure.log_x) << "50 to 200 is no decade";
-  const FigureSpec plain = DefaultFigure(testing::SampleSweep().plan);
+  const FigureSpec plain = MakeDefaultFigure(testing::SampleSweep().plan);
   EXPECT_EQ(plain.kind, FigureKind::bar);
   EXPECT_EQ(plain.x, "method");
 }
 
 TEST(PlotFigure, JsonHoldsEveryPointThatIsDrawn) {
-  const nlohmann::ordered_json json = FigureJson(NoiseSweep().Figure(Against("sigma", {"reading"})), {"a.svg"});
+  const nlohmann::ordered_json json = MakeFigureJson(NoiseSweep().Figure(Against("sigma", {"reading"})), {"a.svg"});
   EXPECT_EQ(json.at("figure"), "figure");
   EXPECT_EQ(json.at("kind"), "line");
   EXPECT_EQ(json.at("files"), nlohmann::ordered_json({"a.svg"}));
@@ -403,7 +404,7 @@ TEST(PlotFigure, CountsAreWholeNumbersInWordsAndJson) {
   spec.y = "student.parameters";
   const FigureData data = sweep.Figure(spec);
   EXPECT_THAT(DescribeFigure(data), AllOf(HasSubstr("50: 1,410,474 (1,410,474 to 1,410,474)"), Not(HasSubstr("e+06"))));
-  const auto json = FigureJson(data, {});
+  const auto json = MakeFigureJson(data, {});
   const auto& point = json.at("panels").at(0).at("series").at(0).at("points").at(0);
   EXPECT_EQ(point.at("mean").dump(), "1410474");
   EXPECT_EQ(point.at("values").at(0).dump(), "1410474");

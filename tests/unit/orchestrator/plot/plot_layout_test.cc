@@ -176,7 +176,7 @@ TEST(PlotScales, AMapHasZeroInTheMiddleAndEveryPointInside) {
 
 TEST(PlotScales, TicksStandAtTheSweptValues) {
   const Picture picture = PointPicture(1, 1);
-  const Scale scale = HorizontalScale(picture, 380, {7.5, false}, EvenMeasure());
+  const Scale scale = MakeHorizontalScale(picture, 380, {7.5, false}, EvenMeasure());
   std::vector<std::string> labels;
   for (const Tick& tick : scale.ticks) labels.push_back(tick.label);
   EXPECT_THAT(labels, ElementsAre("20", "50", "70", "100", "200", "500"));
@@ -185,7 +185,7 @@ TEST(PlotScales, TicksStandAtTheSweptValues) {
 TEST(PlotScales, LabelsThatWouldTouchGiveWay) {
   Picture picture = PointPicture(1, 1);
   picture.x.logarithmic = false;
-  const Scale scale = HorizontalScale(picture, 90, {7.5, false}, EvenMeasure());
+  const Scale scale = MakeHorizontalScale(picture, 90, {7.5, false}, EvenMeasure());
   EXPECT_LT(scale.ticks.size(), 5U);
   EXPECT_GE(scale.ticks.size(), 2U);
 }
@@ -195,7 +195,7 @@ TEST(PlotScales, PercentNeverLeavesItsBounds) {
   picture.y.least = 0;
   picture.y.most = 100;
   picture.panels[0].lines[0].points[0].interval = Interval{-500, 600};
-  const Scale scale = VerticalScale(picture, 200, {7.5, false});
+  const Scale scale = MakeVerticalScale(picture, 200, {7.5, false});
   EXPECT_GE(scale.range.low, 0);
   EXPECT_LE(scale.range.high, 100);
 }
@@ -204,15 +204,15 @@ TEST(PlotScales, OneLongIntervalDoesNotFlattenTheRest) {
   Picture picture = PointPicture(1, 1);
   picture.panels[0].rules.clear();
   for (Point& point : picture.panels[0].lines[0].points) point.interval.reset();
-  const double span = VerticalScale(picture, 200, {7.5, false}).range.span();
+  const double span = MakeVerticalScale(picture, 200, {7.5, false}).range.span();
   picture.panels[0].lines[0].points[0].interval = Interval{-1e6, 1e6};
-  EXPECT_LT(VerticalScale(picture, 200, {7.5, false}).range.span(), 3.5 * span);
+  EXPECT_LT(MakeVerticalScale(picture, 200, {7.5, false}).range.span(), 3.5 * span);
 }
 
 TEST(PlotScales, BarsBeginAtZero) {
   Picture picture = PointPicture(1, 1);
   picture.marks = Marks::bars;
-  EXPECT_EQ(VerticalScale(picture, 200, {7.5, false}).range.low, 0);
+  EXPECT_EQ(MakeVerticalScale(picture, 200, {7.5, false}).range.low, 0);
 }
 
 TEST(PlotScales, ALogarithmicAxisPlacesDecadesEvenly) {

@@ -195,7 +195,7 @@ TEST(PlotMap, CaptionSaysThatNoEpsilonCoversThePoints) {
 }
 
 TEST(PlotMap, JsonHoldsEveryPlace) {
-  const nlohmann::ordered_json json = FigureJson(*SmallSweep().Figure(), {});
+  const nlohmann::ordered_json json = MakeFigureJson(*SmallSweep().Figure(), {});
   EXPECT_EQ(json.at("kind"), "map");
   EXPECT_TRUE(json.at("y").is_null());
   const auto& map = json.at("samples").at(0).at("map");

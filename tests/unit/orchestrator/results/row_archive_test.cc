@@ -45,7 +45,7 @@ std::string ChangeSynthetic(const std::string& text, const Change& change) {
     if (line.contains("synthetic")) change(line.at("synthetic"));
     body += head ? text.substr(0, end + 1) : line.dump() + "\n";
   }
-  return body + "{\"seal\":\"" + Sha256Hex(body) + "\"}\n";
+  return body + "{\"seal\":\"" + ComputeSha256Hex(body) + "\"}\n";
 }
 
 TEST(RowArchive, FidIsKeptUnderTheNameOfItsFeatures) {

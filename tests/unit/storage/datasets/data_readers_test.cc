@@ -49,7 +49,7 @@ TEST_P(Reader, FindsWhatTheWriterWrote) {
                                              (*store)->width()};
     EXPECT_EQ(shape, expected.at("shape").get<std::vector<std::int64_t>>());
     const auto& pixels = (*store)->pixels();
-    EXPECT_EQ(Sha256Hex({reinterpret_cast<const char*>(pixels.data()), pixels.size()}), expected.at("sha256"));
+    EXPECT_EQ(ComputeSha256Hex({reinterpret_cast<const char*>(pixels.data()), pixels.size()}), expected.at("sha256"));
   } else {
     EXPECT_TRUE((*store)->encoded());
     EXPECT_EQ((*store)->height(), 10);
@@ -272,7 +272,7 @@ TEST(DataDigest, IsCountedAnewByACheck) {
   const std::string right = CheckData(PosixEnv(), data, {cache.path()})->digests.content;
   const auto entry = std::filesystem::directory_iterator(cache.path())->path().string();
   const std::string digits(64, 'a'), text = "retort-digests-1 " + digits + " " + digits + " ";
-  Write(entry, text + Sha256Hex(text) + "\n");
+  Write(entry, text + ComputeSha256Hex(text) + "\n");
   EXPECT_EQ(CheckData(PosixEnv(), data, {cache.path()})->digests.content, right);
   EXPECT_EQ(ComputeDataDigests(PosixEnv(), data, **OpenExamples(PosixEnv(), data), {cache.path()})->content, right)
       << "and what the cache said is replaced";

@@ -142,7 +142,7 @@ class MarkStore : public ::testing::Test {
     for (const int i : pictures) digests.hidden.push_back(ComputeImageDigest(1, kSide, kSide, MakePicture(i).data()));
     return MakeMarks(key, std::string(64, digest), DataSpec(), digests);
   }
-  [[nodiscard]] std::string Key() const { return MarksFolder(root_.path()) + "/key"; }
+  [[nodiscard]] std::string Key() const { return GetMarksFolder(root_.path()) + "/key"; }
   [[nodiscard]] std::string Trouble() const { return FindMarkKey(PosixEnv(), root_.path()).status().message(); }
 
   TemporaryDirectory root_;
@@ -198,7 +198,7 @@ TEST_F(MarkStore, EveryFlippedByteOfMarksIsSeen) {
     EXPECT_FALSE(DecodeMarks(spoiled, "marks", made_in).ok()) << "byte " << i;
     EXPECT_FALSE(DecodeMarks(whole.substr(0, i), "marks", made_in).ok()) << "cut at " << i;
   }
-  Write(MarksFolder(root_.path()) + "/x.marks", whole.substr(1));
+  Write(GetMarksFolder(root_.path()) + "/x.marks", whole.substr(1));
   EXPECT_THAT(ReadMarks(PosixEnv(), root_.path()).status().message(), HasSubstr("x.marks' holds no whole marks"));
 }
 

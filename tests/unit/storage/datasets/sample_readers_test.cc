@@ -140,7 +140,7 @@ TensorBlob Images(std::vector<std::int64_t> shape, DType type = DType::u8) {
   TensorBlob images{"images", type, std::move(shape), {}};
   std::int64_t count = 1;
   for (const std::int64_t extent : images.shape) count *= extent;
-  images.bytes.assign(static_cast<std::size_t>(count) * ByteSize(type), 0);
+  images.bytes.assign(static_cast<std::size_t>(count) * ComputeByteSize(type), 0);
   return images;
 }
 

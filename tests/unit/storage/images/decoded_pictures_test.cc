@@ -56,8 +56,8 @@ class DecodedCache : public ::testing::Test {
       count += entry.path().extension() == ".tmp" ? 1 : 0;
     return count;
   }
-  [[nodiscard]] std::string FileOf(const ImageSet& set) const {
-    return Cache().folder + "/" + CacheKey(set) + ".pictures";
+  [[nodiscard]] std::string ReadRunFile(const ImageSet& set) const {
+    return Cache().folder + "/" + ComputeCacheKey(set) + ".pictures";
   }
   static std::string Planes(const DecodedImages& pictures, std::int64_t count) {
     return {reinterpret_cast<const char*>(pictures.At(0)), static_cast<std::size_t>(count * 3 * 16 * 16)};
@@ -115,11 +115,11 @@ TEST_F(DecodedCache, IsBuiltOnceAndReadAgain) {
 
 TEST_F(DecodedCache, KeysDifferWhereverPixelsMay) {
   const ImageSet set = Set(5);
-  std::vector<std::string> keys = {CacheKey(set)};
+  std::vector<std::string> keys = {ComputeCacheKey(set)};
   const auto add = [&](auto change) {
     ImageSet other = set;
     change(other);
-    keys.push_back(CacheKey(other));
+    keys.push_back(ComputeCacheKey(other));
   };
   add([](ImageSet& s) { s.digest[0] = 'e'; });
   add([](ImageSet& s) { s.rows.pop_back(); });
@@ -134,7 +134,7 @@ TEST_F(DecodedCache, KeysDifferWhereverPixelsMay) {
   ImageSet same = set;
   same.order.threads = 9;
   same.order.preprocessing.on_error = OnError::skip_and_count;
-  EXPECT_EQ(CacheKey(same), CacheKey(set));
+  EXPECT_EQ(ComputeCacheKey(same), ComputeCacheKey(set));
 }
 
 TEST_F(DecodedCache, EveryDamageIsSeenAndMadeAnew) {
@@ -142,7 +142,7 @@ TEST_F(DecodedCache, EveryDamageIsSeenAndMadeAnew) {
   const auto want = Open(set, {});
   ASSERT_TRUE(want.ok());
   ASSERT_TRUE(Open(set, Cache()).ok());
-  const std::string whole = ReadAll(FileOf(set));
+  const std::string whole = ReadAll(ReadRunFile(set));
   const std::size_t planes = 9 * 3 * 16 * 16;
   std::vector<std::string> damaged = {"", whole.substr(0, 100), whole.substr(0, whole.size() - 1), whole + "x"};
   for (const std::size_t at : {std::size_t{3}, std::size_t{60}, std::size_t{4000}, std::size_t{4096}, 4096 + planes - 1,
@@ -151,13 +151,13 @@ TEST_F(DecodedCache, EveryDamageIsSeenAndMadeAnew) {
     damaged.back()[at] = static_cast<char>(damaged.back()[at] ^ 4);
   }
   for (const std::string& bytes : damaged) {
-    std::ofstream(FileOf(set), std::ios::binary | std::ios::trunc) << bytes;
+    std::ofstream(ReadRunFile(set), std::ios::binary | std::ios::trunc) << bytes;
     reads_ = 0;
     const auto got = Open(set, Cache());
     ASSERT_TRUE(got.ok()) << got.status().message();
     EXPECT_EQ(reads_, 9) << "damage of " << bytes.size() << " bytes was not seen";
     EXPECT_EQ(Planes(**got, 9), Planes(**want, 9));
-    EXPECT_EQ(ReadAll(FileOf(set)), whole);
+    EXPECT_EQ(ReadAll(ReadRunFile(set)), whole);
   }
 }
 
@@ -165,11 +165,11 @@ TEST_F(DecodedCache, DamageInWhatIsSaidOfSkippedPicturesIsSeen) {
   ImageSet set = Set(12, {4, 9});
   set.order.preprocessing.on_error = OnError::skip_and_count;
   ASSERT_TRUE(Open(set, Cache()).ok());
-  std::string bytes = ReadAll(FileOf(set));
+  std::string bytes = ReadAll(ReadRunFile(set));
   const std::size_t first_row = 4096 + 12 * 3 * 16 * 16 + 12 * 4 + 8;  // behind pixels, checksums, count
   ASSERT_EQ(bytes[first_row], 4);
   bytes[first_row] = 5;
-  std::ofstream(FileOf(set), std::ios::binary | std::ios::trunc) << bytes;
+  std::ofstream(ReadRunFile(set), std::ios::binary | std::ios::trunc) << bytes;
   reads_ = 0;
   const auto got = Open(set, Cache());
   ASSERT_TRUE(got.ok()) << got.status().message();
@@ -183,7 +183,7 @@ TEST_F(DecodedCache, ABrokenPictureIsNamedOrSkipped) {
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.status().code(), StatusCode::damage);
   EXPECT_NE(failed.status().message().find("row 4"), std::string::npos) << failed.status().message();
-  EXPECT_FALSE(std::filesystem::exists(FileOf(set)));
+  EXPECT_FALSE(std::filesystem::exists(ReadRunFile(set)));
   set.order.preprocessing.on_error = OnError::skip_and_count;
   for (int time = 0; time < 2; ++time) {
     const auto skipped = Open(set, Cache());
@@ -225,9 +225,9 @@ TEST_F(DecodedCache, TheOldestFilesMakeRoom) {
     ASSERT_TRUE(Open(set, cache).ok());
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  EXPECT_TRUE(std::filesystem::exists(FileOf(sets[0])));
-  EXPECT_FALSE(std::filesystem::exists(FileOf(sets[1])));
-  EXPECT_TRUE(std::filesystem::exists(FileOf(sets[2])));
+  EXPECT_TRUE(std::filesystem::exists(ReadRunFile(sets[0])));
+  EXPECT_FALSE(std::filesystem::exists(ReadRunFile(sets[1])));
+  EXPECT_TRUE(std::filesystem::exists(ReadRunFile(sets[2])));
   cache.limit_bytes = 5000;
   const auto large = Open(Set(30), cache);
   ASSERT_FALSE(large.ok());
@@ -249,7 +249,7 @@ TEST_F(DecodedCache, ABuilderThatIsKilledLeavesNothingThatIsRead) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_FALSE(std::filesystem::exists(FileOf(set)));
+  EXPECT_FALSE(std::filesystem::exists(ReadRunFile(set)));
   EXPECT_EQ(Leftovers(), 1);
   const auto got = Open(set, Cache());
   ASSERT_TRUE(got.ok()) << got.status().message();
@@ -272,7 +272,7 @@ TEST_F(DecodedCache, AWaitHasADeadline) {
   ImageCache cache = Cache();
   cache.wait_seconds = 0.3;
   ASSERT_TRUE(PosixEnv().CreateDirectories(cache.folder).ok());
-  const auto lock = PosixEnv().Lock(FileOf(set) + ".lock");
+  const auto lock = PosixEnv().Lock(ReadRunFile(set) + ".lock");
   ASSERT_TRUE(lock.ok());
   int told = 0;
   const auto got = OpenDecoded(PosixEnv(), set, cache, [&](std::int64_t done, std::int64_t of) {

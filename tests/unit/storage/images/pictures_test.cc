@@ -16,7 +16,7 @@ namespace {
 
 const std::string kPicturesFolder = RETORT_SOURCE_DIR "/tests/fixtures/pictures/";
 
-std::string BytesOf(const std::string& name) {
+std::string ReadBytes(const std::string& name) {
   std::ifstream file(kPicturesFolder + name, std::ios::binary);
   EXPECT_TRUE(file.good()) << name;
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -48,7 +48,7 @@ std::string Digest(const std::uint8_t* bytes, std::int64_t count) {
 }
 
 DecodedImage Decoded(const std::string& name, const ImageOptions& options = {}) {
-  Result<DecodedImage> picture = DecodeImage(name, BytesOf(name), options);
+  Result<DecodedImage> picture = DecodeImage(name, ReadBytes(name), options);
   EXPECT_TRUE(picture.ok()) << picture.status().message();
   return picture.ok() ? *std::move(picture) : DecodedImage();
 }
@@ -76,7 +76,7 @@ TEST(PicturePreparation, GivesThePixelsOfTorchvision) {
   int compared = 0;
   for (const Expected& expected : AllExpected()) {
     if (expected.planes == "-") continue;
-    const Result<PreparedImage> picture = PrepareImage(expected.file, BytesOf(expected.file), preprocessing);
+    const Result<PreparedImage> picture = PrepareImage(expected.file, ReadBytes(expected.file), preprocessing);
     ASSERT_TRUE(picture.ok()) << picture.status().message();
     EXPECT_EQ(Digest(picture->planes.data(), 3 * 56 * 56), expected.planes) << expected.file;
     ++compared;
@@ -88,7 +88,7 @@ TEST(PicturePreparation, GivesThePixelsOfTorchvision) {
 TEST(PictureDecode, ARegionIsAPartOfTheWhole) {
   for (const std::string name : {"yuv420.jpg", "yuv422.jpg", "yuv444.jpg", "progressive.jpg", "rgb.jpg", "grey.jpg",
                                  "cmyk.jpg", "n03485407_hand-held_computer.JPEG", "one-wide.jpg", "one-high.jpg"}) {
-    const std::string bytes = BytesOf(name);
+    const std::string bytes = ReadBytes(name);
     const DecodedImage whole = Decoded(name);
     const std::int64_t height = whole.whole.height, width = whole.whole.width;
     for (std::int64_t k = 0; k < 60; ++k) {
@@ -123,7 +123,7 @@ TEST(PicturePreparation, SizesAreThoseOfTorchvision) {
 }
 
 TEST(PicturePreparation, TheTopIsCutOff) {
-  const std::string bytes = BytesOf("yuv444.jpg");
+  const std::string bytes = ReadBytes("yuv444.jpg");
   const DecodedImage whole = Decoded("yuv444.jpg");
   const auto cut = PrepareImage("p", bytes, {.crop_top = 0.5});
   ASSERT_TRUE(cut.ok());
@@ -140,14 +140,14 @@ TEST(PicturePreparation, AsksForWhatFitsTogether) {
         Preprocessing{.height = 8}, Preprocessing{.height = 5000, .width = 5000}, Preprocessing{.crop = -1}}) {
     EXPECT_EQ(CheckPreprocessing(wrong).code(), StatusCode::usage);
   }
-  const auto small = PrepareImage("small.png", BytesOf("grey.png"), {.crop = 40});
+  const auto small = PrepareImage("small.png", ReadBytes("grey.png"), {.crop = 40});
   ASSERT_FALSE(small.ok());
   EXPECT_NE(small.status().message().find("small.png"), std::string::npos);
 }
 
 TEST(PicturePreparation, AThinPictureCostsNoMoreThanItsCut) {
   const auto began = std::chrono::steady_clock::now();
-  const auto thin = PrepareImage("thin", BytesOf("one-wide.jpg"), {.resize = 2048, .crop = 2048});
+  const auto thin = PrepareImage("thin", ReadBytes("one-wide.jpg"), {.resize = 2048, .crop = 2048});
   ASSERT_TRUE(thin.ok()) << thin.status().message();
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
@@ -155,14 +155,14 @@ TEST(PicturePreparation, AThinPictureCostsNoMoreThanItsCut) {
 TEST(PictureDecode, EveryTruncationIsSeen) {
   for (const std::string name : {"yuv420.jpg", "progressive.jpg", "cmyk.jpg", "grey.jpg", "palette.png", "rgb16.png",
                                  "rgba.png", "n03485407_hand-held_computer.JPEG"}) {
-    const std::string bytes = BytesOf(name);
+    const std::string bytes = ReadBytes(name);
     for (std::size_t size = 0; size < bytes.size(); size += name.starts_with("n0") ? 977 : 97) {
       const Status status = Refusal(bytes.substr(0, size));
       EXPECT_EQ(status.code(), StatusCode::damage) << name << " of " << size << " bytes: " << status.message();
     }
     EXPECT_FALSE(Refusal(bytes.substr(0, bytes.size() - 3)).ok()) << name;
   }
-  const std::string bytes = BytesOf("yuv420.jpg");
+  const std::string bytes = ReadBytes("yuv420.jpg");
   const std::string said = Refusal(bytes.substr(0, bytes.size() / 2)).message();
   EXPECT_NE(said.find("truncated JPEG"), std::string::npos) << said;
   EXPECT_NE(said.find(std::to_string(bytes.size() / 2) + " bytes"), std::string::npos) << said;
@@ -171,7 +171,7 @@ TEST(PictureDecode, EveryTruncationIsSeen) {
 
 // Below the lines that are wanted, too.
 TEST(PictureDecode, TruncationBelowTheRegionIsSeen) {
-  const std::string bytes = BytesOf("yuv420.jpg");
+  const std::string bytes = ReadBytes("yuv420.jpg");
   const auto top = [](const ImageSize& size) { return Region{0, 0, 8, size.width}; };
   ASSERT_TRUE(DecodeImage("p", bytes, {}, top).ok());
   const auto part = DecodeImage("p", std::string_view(bytes).substr(0, bytes.size() - 200), {}, top);
@@ -182,7 +182,7 @@ TEST(PictureDecode, TruncationBelowTheRegionIsSeen) {
 TEST(PictureDecode, FlippedBitsEndInPixelsOrInARefusal) {
   for (const std::string name : {"yuv420.jpg", "progressive.jpg", "cmyk.jpg", "palette.png", "grey-alpha.png",
                                  "rgb16.png", "exif6.jpg", "exif6.png"}) {
-    const std::string bytes = BytesOf(name);
+    const std::string bytes = ReadBytes(name);
     for (std::size_t bit = 0; bit < bytes.size() * 8; bit += 101) {
       std::string flipped = bytes;
       flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
@@ -205,7 +205,7 @@ std::string WithSize(std::string jpeg, int height, int width) {
 
 TEST(PictureDecode, HugeHeadersAreRefusedAtOnce) {
   const auto began = std::chrono::steady_clock::now();
-  const std::string bytes = BytesOf("yuv420.jpg");
+  const std::string bytes = ReadBytes("yuv420.jpg");
   EXPECT_EQ(Refusal(WithSize(bytes, 30'001, 10)).code(), StatusCode::refused);
   EXPECT_EQ(Refusal(WithSize(bytes, 30'000, 30'000)).code(), StatusCode::refused);
   const Status empty_promise = Refusal(WithSize(bytes, 9'000, 9'000));
@@ -218,11 +218,11 @@ TEST(PictureDecode, HugeHeadersAreRefusedAtOnce) {
 TEST(PictureDecode, LimitsAreTheCallers) {
   ImageOptions options;
   options.limits.pixels = 97 * 131 - 1;
-  EXPECT_EQ(DecodeImage("p", BytesOf("yuv420.jpg"), options).status().code(), StatusCode::refused);
+  EXPECT_EQ(DecodeImage("p", ReadBytes("yuv420.jpg"), options).status().code(), StatusCode::refused);
   options.limits.pixels = 97 * 131;
-  EXPECT_TRUE(DecodeImage("p", BytesOf("yuv420.jpg"), options).ok());
+  EXPECT_TRUE(DecodeImage("p", ReadBytes("yuv420.jpg"), options).ok());
   options.limits.scans = 3;
-  const auto scans = DecodeImage("p", BytesOf("progressive.jpg"), options);
+  const auto scans = DecodeImage("p", ReadBytes("progressive.jpg"), options);
   ASSERT_FALSE(scans.ok());
   EXPECT_EQ(scans.status().code(), StatusCode::refused);
   EXPECT_NE(scans.status().message().find("scans"), std::string::npos);
@@ -230,7 +230,7 @@ TEST(PictureDecode, LimitsAreTheCallers) {
 
 // Thousands of scans of a few bytes each, as an attacker would write them.
 TEST(PictureDecode, AProgressiveJpegOfTenThousandScansIsRefusedAtOnce) {
-  const std::string bytes = BytesOf("progressive.jpg");
+  const std::string bytes = ReadBytes("progressive.jpg");
   std::size_t last = std::string::npos;
   for (std::size_t at = 0; (at = bytes.find("\xFF\xDA", at)) != std::string::npos; ++at) last = at;
   ASSERT_NE(last, std::string::npos);

@@ -267,11 +267,11 @@ TEST_F(AuditRun, InversionOfWhatIsNotReleasedSaysWhy) {
 }
 
 TEST(InceptionScore, CountsTheClassesThatAreShownForCertain) {
-  EXPECT_NEAR(InceptionScore(at::eye(4)), 4, 1e-12);
-  EXPECT_NEAR(InceptionScore(at::full({7, 4}, 0.25)), 1, 1e-12);
-  EXPECT_NEAR(InceptionScore(at::tensor({1.0, 0.0, 1.0, 0.0}).view({2, 2})), 1, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::eye(4)), 4, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::full({7, 4}, 0.25)), 1, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::tensor({1.0, 0.0, 1.0, 0.0}).view({2, 2})), 1, 1e-12);
   // Rows (3/4, 1/4) and (1/4, 3/4) of mean (1/2, 1/2): exp(3/4 ln 3/2 + 1/4 ln 1/2).
-  EXPECT_NEAR(InceptionScore(at::tensor({0.75, 0.25, 0.25, 0.75}).view({2, 2})), 1.1397535284773888, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::tensor({0.75, 0.25, 0.25, 0.75}).view({2, 2})), 1.1397535284773888, 1e-12);
 }
 
 TEST_F(AuditRun, FilesOfAnotherTrialOrWithoutDataAreErrors) {

@@ -31,7 +31,8 @@ at::Tensor MakeQuarters() {
 // `n` pictures with one bright quarter, class after class.
 Examples MakePictures(std::int64_t n) {
   const at::Tensor labels = at::arange(n, at::kLong).remainder(kClasses);
-  const at::Tensor noise = NormalRows(n, kShape.size(), RngStream(3, Purpose::warps)).view({n, 1, kSide, kSide}) * 0.1;
+  const at::Tensor noise =
+      DrawNormalRows(n, kShape.size(), RngStream(3, Purpose::warps)).view({n, 1, kSide, kSide}) * 0.1;
   return {(MakeQuarters().index_select(0, labels).unsqueeze(1) * 1.4 - 0.7 + noise).clamp(-1, 1), labels};
 }
 
@@ -149,7 +150,7 @@ TEST(AttackNetworks, PictureFollowsFromItsOwnLatentAlone) {
   const AttackGenerator generator({3, 20, 14}, {{0.2, 0.3, 0.4}, {0.5, 0.5, 0.5}}, settings,
                                   RngStream(1, Purpose::parameters), at::kCPU);
   const at::NoGradGuard no_grad;
-  const at::Tensor latents = NormalRows(5, 8, RngStream(1, Purpose::latents));
+  const at::Tensor latents = DrawNormalRows(5, 8, RngStream(1, Purpose::latents));
   const at::Tensor labels = at::tensor({0, 1, 2, 1, 0}, at::kLong);
   const at::Tensor together = generator.Forward(latents, labels);
   EXPECT_EQ(together.sizes().vec(), (std::vector<std::int64_t>{5, 3, 20, 14}));
@@ -169,7 +170,7 @@ TEST_F(GenerativeInversion, PenaltyKeepsTheCriticsSlopesNearOne) {
     at::Tensor pictures = pictures_.Range(0, 16).clone().requires_grad_();
     const at::AutoGradMode graph(true);
     const at::Tensor value = gan.critic->Forward(pictures, pictures_.labels.narrow(0, 0, 16));
-    return VectorJacobian({value}, {at::ones_like(value)}, {pictures})
+    return ComputeVectorJacobian({value}, {at::ones_like(value)}, {pictures})
         .at(0)
         .flatten(1)
         .norm(2, 1)
@@ -186,10 +187,11 @@ TEST(Autograd, GradientOfAGradientIsTheSecondDerivative) {
   at::Tensor x = at::tensor({1.0, -2.0, 3.0}).requires_grad_();
   const at::AutoGradMode graph(true);
   const at::Tensor cube = (x * x * x).sum();
-  const at::Tensor slope = DifferentiableJacobian({cube}, {at::ones_like(cube)}, {x}).at(0);
+  const at::Tensor slope = ComputeDifferentiableJacobian({cube}, {at::ones_like(cube)}, {x}).at(0);
   EXPECT_TRUE(at::allclose(slope, at::tensor({3.0, 12.0, 27.0})));
   const at::Tensor total = slope.sum();
-  EXPECT_TRUE(at::allclose(VectorJacobian({total}, {at::ones_like(total)}, {x}).at(0), at::tensor({6.0, -12.0, 18.0})));
+  EXPECT_TRUE(
+      at::allclose(ComputeVectorJacobian({total}, {at::ones_like(total)}, {x}).at(0), at::tensor({6.0, -12.0, 18.0})));
 }
 
 TEST(InversionJudge, IsAnotherNetworkThanTheOneAttacked) {

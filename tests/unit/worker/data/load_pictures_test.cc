@@ -144,10 +144,10 @@ TEST_F(LoadedPictures, RandomCutsComeFromTheFiles) {
   const auto loaded = Load(Spec());
   ASSERT_TRUE(loaded.ok());
   const Augmentation augmentation{AugmentationKind::random_resized_crop, 0, {{0.5, 0.4, 0.3}, {0.2, 0.3, 0.4}}};
-  const auto cut = AugmentedBatch(loaded->train, at::tensor({0, 1, 2, 3}, at::kLong), augmentation, 3, 1, 0);
+  const auto cut = MakeAugmentedBatch(loaded->train, at::tensor({0, 1, 2, 3}, at::kLong), augmentation, 3, 1, 0);
   ASSERT_TRUE(cut.ok()) << cut.status().message();
   EXPECT_EQ(cut->sizes(), (std::vector<std::int64_t>{4, 3, 32, 32}));
-  const auto part = AugmentedBatch(loaded->train, at::tensor({2, 3}, at::kLong), augmentation, 3, 1, 2);
+  const auto part = MakeAugmentedBatch(loaded->train, at::tensor({2, 3}, at::kLong), augmentation, 3, 1, 2);
   ASSERT_TRUE(part.ok());
   EXPECT_TRUE(cut->narrow(0, 2, 2).equal(*part));
 }

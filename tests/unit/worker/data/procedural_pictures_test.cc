@@ -14,29 +14,29 @@ constexpr std::array kKinds = {ProceduralKind::strokes, ProceduralKind::blobs, P
 
 TEST(ProceduralPictures, AreOfTheShapeAskedForAndBetweenZeroAndOne) {
   for (const ProceduralKind kind : kKinds) {
-    const at::Tensor pictures = ProceduralPictures(kind, 5, 3, 20, RngStream(1));
+    const at::Tensor pictures = DrawProceduralImages(kind, 5, 3, 20, RngStream(1));
     EXPECT_EQ(pictures.sizes(), (std::vector<std::int64_t>{5, 3, 20, 20}));
     EXPECT_GE(pictures.min().item<float>(), 0);
     EXPECT_LE(pictures.max().item<float>(), 1);
     EXPECT_GT(pictures.std().item<float>(), 0.05);
-    EXPECT_EQ(ProceduralPictures(kind, 0, 1, 28, RngStream(1)).size(0), 0);
+    EXPECT_EQ(DrawProceduralImages(kind, 0, 1, 28, RngStream(1)).size(0), 0);
   }
 }
 
 TEST(ProceduralPictures, APictureDependsOnItsLaneAlone) {
   for (const ProceduralKind kind : kKinds) {
-    const at::Tensor few = ProceduralPictures(kind, 3, 1, 28, RngStream(7));
-    const at::Tensor many = ProceduralPictures(kind, 40, 1, 28, RngStream(7));
+    const at::Tensor few = DrawProceduralImages(kind, 3, 1, 28, RngStream(7));
+    const at::Tensor many = DrawProceduralImages(kind, 40, 1, 28, RngStream(7));
     EXPECT_TRUE(at::equal(few, many.narrow(0, 0, 3)));
     EXPECT_FALSE(at::equal(many[0], many[1]));
-    EXPECT_FALSE(at::equal(few, ProceduralPictures(kind, 3, 1, 28, RngStream(8))));
+    EXPECT_FALSE(at::equal(few, DrawProceduralImages(kind, 3, 1, 28, RngStream(8))));
   }
 }
 
 // A box of at most 18.5 pixels, and half a line of at most 1.6 and half a pixel on either side, in the middle of 28.
 TEST(ProceduralPictures, StrokesFillACentredBoxWhateverTheSide) {
   for (const std::int64_t side : {28, 56}) {
-    const at::Tensor pictures = ProceduralPictures(ProceduralKind::strokes, 50, 1, side, RngStream(3));
+    const at::Tensor pictures = DrawProceduralImages(ProceduralKind::strokes, 50, 1, side, RngStream(3));
     const double scale = static_cast<double>(side) / 28;
     for (std::int64_t i = 0; i < 50; ++i) {
       const at::Tensor lit = (pictures[i][0] > 0).nonzero().to(at::kDouble);
@@ -50,13 +50,13 @@ TEST(ProceduralPictures, StrokesFillACentredBoxWhateverTheSide) {
 }
 
 TEST(ProceduralPictures, BlobsEndAtTheirDisc) {
-  const at::Tensor pictures = ProceduralPictures(ProceduralKind::blobs, 50, 1, 28, RngStream(3));
+  const at::Tensor pictures = DrawProceduralImages(ProceduralKind::blobs, 50, 1, 28, RngStream(3));
   for (const std::int64_t y : {0, 27})
     for (const std::int64_t x : {0, 27}) EXPECT_LT(pictures.select(2, y).select(2, x).max().item<float>(), 0.01);
 }
 
 TEST(ProceduralPictures, DeadLeavesAreOfFewColoursThatHideEachOther) {
-  const at::Tensor picture = ProceduralPictures(ProceduralKind::dead_leaves, 1, 3, 32, RngStream(3))[0];
+  const at::Tensor picture = DrawProceduralImages(ProceduralKind::dead_leaves, 1, 3, 32, RngStream(3))[0];
   std::set<std::array<float, 3>> colours;
   for (std::int64_t y = 0; y < 32; ++y)
     for (std::int64_t x = 0; x < 32; ++x)
@@ -66,7 +66,7 @@ TEST(ProceduralPictures, DeadLeavesAreOfFewColoursThatHideEachOther) {
 }
 
 TEST(ProceduralPictures, NoiseIsOfOneMeanWithNeighboursAndColoursAlike) {
-  const at::Tensor pictures = ProceduralPictures(ProceduralKind::noise, 200, 3, 32, RngStream(3));
+  const at::Tensor pictures = DrawProceduralImages(ProceduralKind::noise, 200, 3, 32, RngStream(3));
   EXPECT_NEAR(pictures.mean().item<float>(), 0.5, 0.01);
   const at::Tensor off = pictures - pictures.mean();
   const double energy = (off * off).mean().item<double>();

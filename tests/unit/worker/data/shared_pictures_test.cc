@@ -12,7 +12,7 @@ namespace retort::worker {
 namespace {
 
 Examples Drawn(std::int64_t count, std::uint64_t seed) {
-  return {UniformTensor({count, 1, 6, 6}, 1, RngStream(seed)), at::zeros({count}, at::kLong)};
+  return {DrawUniformTensor({count, 1, 6, 6}, 1, RngStream(seed)), at::zeros({count}, at::kLong)};
 }
 
 TEST(SharedPictures, FindsTheFirstThatBothHoldWhateverItsLabel) {

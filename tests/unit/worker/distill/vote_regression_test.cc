@@ -18,10 +18,10 @@ constexpr std::int64_t kAsked = 400, kPictures = 1000, kValues = 20, kClasses = 
 constexpr double kNoise = 30;
 
 struct Votes {
-  at::Tensor features = NormalRows(kPictures, kValues, RngStream(1));
-  at::Tensor map = NormalRows(kClasses, kValues, RngStream(2)) * 4;
+  at::Tensor features = DrawNormalRows(kPictures, kValues, RngStream(1));
+  at::Tensor map = DrawNormalRows(kClasses, kValues, RngStream(2)) * 4;
   at::Tensor clean = at::matmul(features, map.t());
-  at::Tensor noise = NormalRows(kAsked, kClasses, RngStream(3)) * kNoise;
+  at::Tensor noise = DrawNormalRows(kAsked, kClasses, RngStream(3)) * kNoise;
   at::Tensor released = clean.narrow(0, 0, kAsked) + 100 + noise;
 };
 

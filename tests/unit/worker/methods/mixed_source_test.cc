@@ -48,7 +48,7 @@ at::Tensor MixedImages(const TrialSpec& spec, const Dataset& data, const Collect
 TEST(PictureMixes, AThirdEachIsWholeBlendedAndPatched) {
   constexpr std::int64_t kRows = 3000;
   const at::Tensor a = at::zeros({kRows, 2, kMixSide, kMixSide}), b = at::ones({kRows, 2, kMixSide, kMixSide});
-  const at::Tensor mixed = Mixed(a, b, RngStream(4));
+  const at::Tensor mixed = MixRows(a, b, RngStream(4));
   std::int64_t whole = 0, blended = 0, patched = 0;
   double weight = 0, area = 0;
   for (std::int64_t i = 0; i < kRows; ++i) {
@@ -79,9 +79,10 @@ TEST(PictureMixes, AThirdEachIsWholeBlendedAndPatched) {
 
 TEST(PictureMixes, ARowDependsOnItsOwnTwoPicturesAndLane) {
   const at::Tensor a = at::rand({12, 2, kMixSide, kMixSide}), b = at::rand({12, 2, kMixSide, kMixSide});
-  const at::Tensor all = Mixed(a, b, RngStream(9));
-  EXPECT_TRUE(at::equal(Mixed(a.narrow(0, 5, 4), b.narrow(0, 5, 4), RowStream(RngStream(9), 5)), all.narrow(0, 5, 4)));
-  EXPECT_FALSE(at::equal(Mixed(a, b, RngStream(8)), all));
+  const at::Tensor all = MixRows(a, b, RngStream(9));
+  EXPECT_TRUE(
+      at::equal(MixRows(a.narrow(0, 5, 4), b.narrow(0, 5, 4), RowStream(RngStream(9), 5)), all.narrow(0, 5, 4)));
+  EXPECT_FALSE(at::equal(MixRows(a, b, RngStream(8)), all));
 }
 
 TEST(MixedSource, ShowsPublicPicturesAloneAndNewOnesAtEveryStep) {

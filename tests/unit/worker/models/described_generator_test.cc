@@ -69,8 +69,8 @@ TEST(DescribedGenerators, AreTheZoosOfTheSameSeed) {
     const at::Tensor images = mine->Forward(latents), others = zoo->Forward(latents);
     EXPECT_TRUE(images.equal(others));
     const at::Tensor seed = at::randn(images.sizes());
-    const auto gradients = VectorJacobian({images}, {seed}, mine->parameters().leaves());
-    const auto wanted = VectorJacobian({others}, {seed}, zoo->parameters().leaves());
+    const auto gradients = ComputeVectorJacobian({images}, {seed}, mine->parameters().leaves());
+    const auto wanted = ComputeVectorJacobian({others}, {seed}, zoo->parameters().leaves());
     for (std::size_t i = 0; i < wanted.size(); ++i)
       EXPECT_TRUE(gradients[i].equal(wanted[i])) << zoo->parameters().shapes()[i].name;
   }

@@ -33,7 +33,7 @@ TeacherArtifact MakeTeacher(const char* method) {
   return {spec, (*network)->StateBlobs("teacher/")};
 }
 
-at::Tensor MakeImages() { return NormalRows(6, 256, RngStream(1, Purpose::latents)).view({6, 1, 16, 16}); }
+at::Tensor MakeImages() { return DrawNormalRows(6, 256, RngStream(1, Purpose::latents)).view({6, 1, 16, 16}); }
 
 TEST(PictureLabels, PrivatelyTrainedTeacherLabels) {
   const auto labeller = MakeTeacherLabeller(MakeStudent(Reading::sound), kFrame, MakeTeacher("dpsgd"));

@@ -73,7 +73,7 @@ class ReportTest : public ::testing::Test {
   retort::testing::TemporaryDirectory folder_;
   testing::Sample sample_ = testing::SampleSweep();
   ReportLimits limits_;
-  AuditOf audit_ = [](const TrialView&) { return Result<std::optional<privacy::AuditReport>>(std::nullopt); };
+  AuditSource audit_ = [](const TrialView&) { return Result<std::optional<privacy::AuditReport>>(std::nullopt); };
 };
 
 TEST_F(ReportTest, EveryTrialIsInTheTableAndThoseThatEndedHaveAPart) {
@@ -81,7 +81,7 @@ TEST_F(ReportTest, EveryTrialIsInTheTableAndThoseThatEndedHaveAPart) {
   for (const TrialView& trial : sample_.view.trials) EXPECT_THAT(page.html, HasSubstr(FormatTrialName(trial.spec)));
   EXPECT_EQ(page.detailed, 4U);
   EXPECT_EQ(page.left_out, 1U);
-  EXPECT_THAT(page.html, HasSubstr("id=\"" + TrialAnchor(sample_.view.trials[4]) + "\""));
+  EXPECT_THAT(page.html, HasSubstr("id=\"" + FormatTrialAnchor(sample_.view.trials[4]) + "\""));
   EXPECT_THAT(page.html, Not(HasSubstr("id=\"left-out\"")));
 }
 
