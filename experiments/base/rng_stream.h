@@ -26,7 +26,7 @@ enum class Purpose : std::uint64_t {
   flips = 14,  // which images are mirrored
   resized_crops = 15,
   warps = 16,   // affine and elastic maps of images
-  mixes = 17,   // which pictures are blended, and how
+  mixes = 17,   // which images are blended, and how
   search = 18,  // settings that a sweep tries
 };
 

@@ -93,7 +93,7 @@ std::string ScaleText(const DataSpec& data, const std::vector<double> PixelScale
   return text;
 }
 
-// "crop_top 0.08 resize 0 size 224 224 crop 0"; empty where pictures are taken as they are.
+// "crop_top 0.08 resize 0 size 224 224 crop 0"; empty where images are taken as they are.
 std::string PreprocessingText(const Preprocessing& p) {
   if (p == Preprocessing()) return "";
   std::string text = "crop_top " + FormatReal(p.crop_top) + " resize " + std::to_string(p.resize) + " size " +

@@ -1,4 +1,4 @@
-// A data set of a sweep: one [data.NAME] table, how its pictures are prepared, and the formats that it may have.
+// A data set of a sweep: one [data.NAME] table, how its images are prepared, and the formats that it may have.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace retort {
 
-// What becomes of a data set with a picture that cannot be decoded.
+// What becomes of a data set with an image that cannot be decoded.
 enum class OnError : std::uint8_t {
-  fail,            // the trial ends, naming the picture
-  skip_and_count,  // the picture is absent from its split, and counted; the others stay where they are
+  fail,            // the trial ends, naming the image
+  skip_and_count,  // the image is absent from its split, and counted; the others stay where they are
 };
 
 // In this order: rows off the top, resize (bilinear with antialias, as Pillow does it), centre crop. All
@@ -25,7 +25,7 @@ struct Preprocessing {
   std::int64_t resize = 0;             // the short side becomes this, the aspect stays; not with height and width
   std::int64_t height = 0, width = 0;  // resized to exactly this; both or neither
   std::int64_t crop = 0;               // side of the square cut from the centre
-  bool exif_orientation = false;       // turn pictures as their EXIF says; torchvision's loader does not
+  bool exif_orientation = false;       // turn images as their EXIF says; torchvision's loader does not
   OnError on_error = OnError::fail;
   bool operator==(const Preprocessing&) const = default;
 };
@@ -39,7 +39,7 @@ inline constexpr std::int64_t kMaxPreparedSide = 4096;  // px
 // kMaxPreparedSide, a resize without a crop, ...
 [[nodiscard]] Status CheckPreprocessing(const Preprocessing& preprocessing);
 
-// Sides of every picture so prepared; zeros when each keeps its own.
+// Sides of every image so prepared; zeros when each keeps its own.
 struct PreparedSides {
   std::int64_t height = 0, width = 0;
 };
@@ -93,7 +93,7 @@ struct DataSpec {
   std::int64_t classes = 10;  // 0 = as many as the set has, which inspection fills in
   // Of a pixel between 0 and 1, one a channel; empty = those of the reader (FindPixelScale).
   std::vector<double> mean, std;
-  Preprocessing preprocessing;  // of encoded pictures
+  Preprocessing preprocessing;  // of encoded images
   // Classes whose examples leave the public split and join the private one; sorted, distinct.
   std::vector<std::int64_t> sensitive_classes;
   std::int64_t moved = 0;  // public examples of these classes; filled by inspection
@@ -110,8 +110,8 @@ struct DataReader {
   std::span<const std::string_view> versions;  // of `version`, the default first; empty = no such key
   std::span<const std::string_view> parts;     // that a split may name
   std::int64_t classes = 0;                    // by default; 0 = as many as the set has
-  std::int64_t channels = 3;                   // of its pictures; 0 = the files say
-  bool encoded = false;                        // JPEG and PNG pictures, decoded when they are loaded
+  std::int64_t channels = 3;                   // of its images; 0 = the files say
+  bool encoded = false;                        // JPEG and PNG images, decoded when they are loaded
   std::span<const double> mean, std;           // published, one a channel
 };
 

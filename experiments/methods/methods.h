@@ -32,8 +32,8 @@ enum class TrialKind : std::uint8_t {
   merf_student,       // dp-merf: taught on images made from one noisy mean embedding
   label_student,      // lp-2st, alibi: trained on private images with released labels
   federated_student,  // fedavg: the mean of what clients trained
-  labelled_student,   // reading sound: public pictures that a privately trained teacher labels
-  spectral_student,   // dp-spectral: public pictures, labelled by noisy class sums in their spectral embedding
+  labelled_student,   // reading sound: public images that a privately trained teacher labels
+  spectral_student,   // dp-spectral: public images, labelled by noisy class sums in their spectral embedding
 };
 
 using KindMask = std::uint32_t;
@@ -86,7 +86,7 @@ struct KindTraits {
   bool sleeps = false;         // reads no data and trains nothing: holds a device for a time
   bool every_reading = false;  // of a student: the reading does not change its kind
   bool members = false;        // several hold shards of the examples: claims are about a member, too
-  bool asks_once = false;      // of a student: its teacher answers once about every public picture
+  bool asks_once = false;      // of a student: its teacher answers once about every public image
   bool one_device = false;     // it runs in no gang
   std::int64_t (*features)(const TrialSpec&) = nullptr;  // of an embedding: the numbers that it releases for a class
   std::string_view unsolvable = {};                      // why no noise can be solved for; empty: it can

@@ -219,7 +219,7 @@ bool ReadParameter(std::string_view text, const LayerParameter& parameter, Netwo
 bool ReadInputs(std::string_view text, std::size_t place, NetworkLayer& layer) {
   while (!text.empty()) {
     std::int32_t input = 0;
-    if (!ReadNumber(TakeUntil(text, ","), input) || input < kPictureInput || input >= static_cast<std::int32_t>(place))
+    if (!ReadNumber(TakeUntil(text, ","), input) || input < kNetworkInput || input >= static_cast<std::int32_t>(place))
       return false;
     layer.inputs.push_back(input);
   }
@@ -305,14 +305,14 @@ std::int64_t CountValues(const LayerShape& shape) {
 
 class ShapePlanner {
  public:
-  // Of a network that classifies pictures.
-  ShapePlanner(const std::vector<NetworkLayer>& layers, PictureShape picture, std::int64_t classes)
-      : layers_(layers), input_{picture.channels, picture.height, picture.width}, classes_(classes) {}
+  // Of a network that classifies images.
+  ShapePlanner(const std::vector<NetworkLayer>& layers, InputShape image, std::int64_t classes)
+      : layers_(layers), input_{image.channels, image.height, image.width}, classes_(classes) {}
   // Of a generator.
-  ShapePlanner(const std::vector<NetworkLayer>& layers, LatentShape latents, PictureShape picture)
+  ShapePlanner(const std::vector<NetworkLayer>& layers, LatentShape latents, InputShape image)
       : layers_(layers),
         input_{latents.values()},
-        made_{picture.channels, picture.height, picture.width},
+        made_{image.channels, image.height, image.width},
         latent_classes_(latents.classes) {}
 
   PlannedShapes Run() && {
@@ -331,14 +331,14 @@ class ShapePlanner {
  private:
   [[nodiscard]] bool Makes() const { return !made_.empty(); }
   [[nodiscard]] const LayerShape& At(std::int32_t place) const {
-    return place == kPictureInput ? input_ : planned_.shapes[static_cast<std::size_t>(place)];
+    return place == kNetworkInput ? input_ : planned_.shapes[static_cast<std::size_t>(place)];
   }
   [[nodiscard]] std::int32_t InputPlace(std::size_t i) const {
     return layers_[i].inputs.empty() ? static_cast<std::int32_t>(i) - 1 : layers_[i].inputs.front();
   }
   [[nodiscard]] const LayerShape& Input(std::size_t i) const { return At(InputPlace(i)); }
   [[nodiscard]] std::string Giver(std::int32_t place) const {
-    if (place != kPictureInput) return FormatLayerAt(layers_, static_cast<std::size_t>(place));
+    if (place != kNetworkInput) return FormatLayerAt(layers_, static_cast<std::size_t>(place));
     if (!Makes()) return "the picture";
     return latent_classes_ == 0 ? "the latent vector" : "the latent vector with its class";
   }
@@ -355,7 +355,7 @@ class ShapePlanner {
     else if (Makes() && *std::max_element(shape.begin(), shape.end()) > kMaxExtent)
       Say(i, "its input is " + FormatShape(Input(i)) + ", and its result, " + FormatShape(shape) + ", too large");
   }
-  // Whether the input is a picture, or, where `flat`, a row of values.
+  // Whether the input is an image, or, where `flat`, a row of values.
   bool Takes(std::size_t i, bool flat) {
     const LayerShape& in = Input(i);
     if ((in.size() == 1) == flat) return true;
@@ -476,9 +476,9 @@ class ShapePlanner {
   // What makes a reshape fit that needs `values`.
   [[nodiscard]] std::string FitReshape(std::size_t i, std::int64_t values) const {
     const std::int32_t from = InputPlace(i);
-    if (from == kPictureInput && values > latent_classes_)
+    if (from == kNetworkInput && values > latent_classes_)
       return "set latent = " + std::to_string(values - latent_classes_);
-    if (from != kPictureInput && layers_[static_cast<std::size_t>(from)].kind == linear)
+    if (from != kNetworkInput && layers_[static_cast<std::size_t>(from)].kind == linear)
       return "set out = " + std::to_string(values) + " of " + Giver(from);
     return "make both equal";
   }
@@ -533,7 +533,7 @@ std::int64_t CountFrom(std::int64_t width, const std::vector<NetworkLayer>& laye
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const NetworkLayer& layer = layers[i];
     const std::int32_t from = layer.inputs.empty() ? static_cast<std::int32_t>(i) - 1 : layer.inputs.front();
-    const std::int64_t in = from == kPictureInput ? width : shapes[static_cast<std::size_t>(from)].front();
+    const std::int64_t in = from == kNetworkInput ? width : shapes[static_cast<std::size_t>(from)].front();
     const std::int64_t out = shapes[i].front();
     if (layer.kind == conv) count += in / layer.groups * out * layer.kernel * layer.kernel + (layer.bias ? out : 0);
     if (layer.kind == conv_transpose)
@@ -590,17 +590,17 @@ std::optional<LayerMisfit> FindClassifierMisfit(const std::vector<NetworkLayer>&
 
 }  // namespace
 
-PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, PictureShape picture, std::int64_t classes) {
-  return ShapePlanner(layers, picture, classes).Run();
+PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, InputShape image, std::int64_t classes) {
+  return ShapePlanner(layers, image, classes).Run();
 }
 
-PlannedShapes PlanGeneratorShapes(const std::vector<NetworkLayer>& layers, LatentShape latents, PictureShape picture) {
-  return ShapePlanner(layers, latents, picture).Run();
+PlannedShapes PlanGeneratorShapes(const std::vector<NetworkLayer>& layers, LatentShape latents, InputShape image) {
+  return ShapePlanner(layers, latents, image).Run();
 }
 
 std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std::vector<LayerShape>& shapes,
-                             PictureShape picture) {
-  return CountFrom(picture.channels, layers, shapes);
+                             InputShape image) {
+  return CountFrom(image.channels, layers, shapes);
 }
 
 std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std::vector<LayerShape>& shapes,
@@ -608,7 +608,7 @@ std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std:
   return CountFrom(latents.values(), layers, shapes);
 }
 
-bool MakesPictures(const std::vector<NetworkLayer>& layers) {
+bool MakesImages(const std::vector<NetworkLayer>& layers) {
   return std::any_of(layers.begin(), layers.end(), [](const L& layer) { return layer.kind == reshape; });
 }
 
@@ -624,7 +624,7 @@ std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers) {
     if (!layer.name.empty() && !names.insert(layer.name).second)
       return LayerMisfit{i, FormatLayerAt(layers, i) + ": another layer has this name: give one of them another name"};
   }
-  return MakesPictures(layers) ? FindGeneratorMisfit(layers) : FindClassifierMisfit(layers);
+  return MakesImages(layers) ? FindGeneratorMisfit(layers) : FindClassifierMisfit(layers);
 }
 
 bool HasBatchNorm(const std::vector<NetworkLayer>& layers) {

@@ -50,7 +50,7 @@ void WriteNumbers(JsonWriter& json, std::string_view name, const std::vector<dou
   json.EndArray();
 }
 
-// Absent where pictures are taken as they are.
+// Absent where images are taken as they are.
 void WritePreprocessing(JsonWriter& json, const Preprocessing& p) {
   if (p == Preprocessing()) return;
   json.Key("preprocessing").BeginObject().Key("crop_top").Number(p.crop_top).Key("resize").Integer(p.resize);
@@ -215,7 +215,7 @@ TrialId DecodeId(const Json& json) {
 std::shared_ptr<const std::string> DecodeLayers(std::string text, bool generator) {
   const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(text);
   if (!layers.ok()) Reject(layers.status().message());
-  if (MakesPictures(*layers) != generator)
+  if (MakesImages(*layers) != generator)
     Reject(generator ? "generator_layers are of a network that makes no pictures" : "layers are those of a generator");
   return std::make_shared<const std::string>(std::move(text));
 }

@@ -174,7 +174,7 @@ constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
 }
 constexpr SpecKey Quiet(SpecKey key) { return Quiet(key.kinds, key); }
 
-// Used by students that are fitted to a set of labelled pictures, public or drawn.
+// Used by students that are fitted to a set of labelled images, public or drawn.
 constexpr SpecKey Fitted(SpecKey key) { return Procedural(kVotes, Public(kVotes | kLabelled | kSpectral, key)); }
 
 constexpr Limits From(double least, double most) { return {least, most, false}; }

@@ -232,7 +232,7 @@ bool FitsOne(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
   }
   if (const auto* number = std::get_if<double>(&value)) return *number == ParseStated(text);
   const std::string here = FormatValue(key, value);
-  // A network's text leaves open how it takes small pictures, and equation 2 is DKD but for its denominators.
+  // A network's text leaves open how it takes small images, and equation 2 is DKD but for its denominators.
   if (key.name == "network" && here == std::string(text) + "-cifar") return true;
   return here == text || (key.name == "loss" && here == std::string(text) + "-printed");
 }

@@ -16,7 +16,7 @@ namespace retort {
 struct TextSetting {
   std::string_view methods;  // names with spaces between
   // Canonical name: of the student's trial, behind "teacher." of its teacher's; or "data.crop", the side of its
-  // pictures in pixels, or "data.split.public", the public share of the examples that are public or private.
+  // images in pixels, or "data.split.public", the public share of the examples that are public or private.
   std::string_view key;
   // As FormatValue writes it; "= KEY": what that key says; "> 0": any number above; "A | B": any of them.
   std::string_view value;

@@ -39,7 +39,7 @@ struct PaperEpsilon {
 [[nodiscard]] Result<double> ComputeGradientFormulaRows(const GradientFormula& formula, double epsilon);
 
 // DP-DFD, and DPSD theorem 2 (label branch): epsilon of one label, with no composition at all. Both papers claim
-// (epsilon, 0)-LabelDP: neighbours differ in the label alone, pictures are public, and there is no delta.
+// (epsilon, 0)-LabelDP: neighbours differ in the label alone, images are public, and there is no delta.
 [[nodiscard]] Result<double> LabelFormulaEpsilon(double epsilon0);
 inline constexpr std::string_view kDpDfdLabelFormula = "paper:dp-dfd";
 inline constexpr std::string_view kDpsdLabelFormula = "paper:dpsd-thm2";

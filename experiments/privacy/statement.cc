@@ -252,7 +252,7 @@ std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) 
   if (std::any_of(claims.begin(), claims.end(), added)) text += "; the number of private examples";
   if (rests_on(kAssumeDisjointShards))
     text += "; examples that stand in two shards; the digest of the members' parameters";
-  if (ShowsPublicPictures(spec.source)) text += "; the public examples, and that none of them is private";
+  if (ShowsPublicImages(spec.source)) text += "; the public examples, and that none of them is private";
   if (spec.data)
     text += "; what is said of the data set as a whole: its digest, its classes, how many pictures cannot be read";
   return text + ".";

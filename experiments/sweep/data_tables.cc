@@ -214,7 +214,7 @@ void ReadSplit(const TomlNode& split, const std::string& path, DataTable& table,
   SplitReader(path, table, context).Read(split);
 }
 
-// [data.NAME] resize, size, crop, crop_top, exif, on_error: how pictures are prepared.
+// [data.NAME] resize, size, crop, crop_top, exif, on_error: how images are prepared.
 
 constexpr std::array<const char*, 6> kKeys = {"resize", "size", "crop", "crop_top", "exif", "on_error"};
 

@@ -228,13 +228,13 @@ void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
                                 " public examples of data." + spec.data->name + "; each is answered once");
 }
 
-// Whether a procedure can draw pictures of that shape, as far as it is known.
+// Whether a procedure can draw images of that shape, as far as it is known.
 bool IsDrawable(const DataSpec& data) {
   constexpr std::int64_t kMinSide = 8;
   return data.examples == 0 || data.height == 0 || (data.height == data.width && data.height >= kMinSide);
 }
 
-// Votes on drawn pictures fit their student to all of them at once, so that they are held together.
+// Votes on drawn images fit their student to all of them at once, so that they are held together.
 void CheckDrawnSize(const TrialSpec& spec, TrialErrors& errors) {
   constexpr double kMaxBytes = 8e9;
   const DataSpec& data = *spec.data;
@@ -263,7 +263,7 @@ void CheckPublic(const TrialSpec& spec, TrialErrors& errors) {
                                        spec.data->name + ".split has no public range");
 }
 
-// Checks that the public pictures can give as many coordinates as are asked for.
+// Checks that the public images can give as many coordinates as are asked for.
 void CheckSpectral(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   const DataSpec& data = *spec.data;
@@ -278,7 +278,7 @@ void CheckSpectral(const ResolvedTrial& trial, TrialErrors& errors) {
                                              data.name);
 }
 
-// Oriented gradients decide which public pictures are alike, and need a least size.
+// Oriented gradients decide which public images are alike, and need a least size.
 void CheckOrientations(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   const bool nearest = spec.labels.neighbours > 0 && spec.source == QuerySource::public_split;
@@ -308,7 +308,7 @@ void CheckEmbedding(const ResolvedTrial& trial, TrialErrors& errors) {
                    data.name + " are " + std::to_string(data.height) + "x" + std::to_string(data.width));
 }
 
-// `balance` of public pictures needs labels that neighbours share.
+// `balance` of public images needs labels that neighbours share.
 void CheckBalance(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (!spec.distill.balance || spec.source != QuerySource::public_split || spec.labels.neighbours > 0) return;
@@ -410,7 +410,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
     if (source != nullptr && source->value != KeyValue(static_cast<std::int64_t>(method.source)))
       errors.Add({"source"}, "method \"" + spec.method + "\" trains on the " + split + " split: remove source",
                  {split});
-    if (ShowsPublicPictures(method.source)) CheckPublic(spec, errors);
+    if (ShowsPublicImages(method.source)) CheckPublic(spec, errors);
     return;
   }
   const SourceMask sources = ListSources(method, trial);
@@ -435,7 +435,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
     CheckDrawable(spec, errors);
     CheckDrawnSize(spec, errors);
   }
-  if (ShowsPublicPictures(spec.source) && !Releases(trial.kind, ReleaseKind::losses)) CheckPublic(spec, errors);
+  if (ShowsPublicImages(spec.source) && !Releases(trial.kind, ReleaseKind::losses)) CheckPublic(spec, errors);
 }
 
 namespace {

@@ -335,7 +335,7 @@ class LayerReader {
   NetworkDefinition& network_;
   std::string path_;
   DiagnosticCollector& diagnostics_;
-  std::int64_t channels_ = -1, stride_ = 1;  // of what the list ends with: channels, -1: those of the picture; pixels
+  std::int64_t channels_ = -1, stride_ = 1;  // of what the list ends with: channels, -1: those of the image; pixels
   bool full_ = false;
 };
 
@@ -382,7 +382,7 @@ void ReadNetwork(const TomlEntry& entry, ReadContext& context) {
       }
     }
   }
-  network.makes_pictures = MakesPictures(network.layers);
+  network.makes_pictures = MakesImages(network.layers);
   if (network.valid && network.makes_pictures && IsNamedGenerator(network.name)) {
     context.diagnostics.AddError(
         entry.where, path,

@@ -18,7 +18,7 @@ bool HasFrozenFeatures(const TrialSpec& spec) {
   return network != nullptr && network->frozen;
 }
 
-// Released labels are shared among public pictures that are alike by oriented gradients.
+// Released labels are shared among public images that are alike by oriented gradients.
 bool SharesLabels(const TrialSpec& student) {
   return student.source == QuerySource::public_split && student.labels.neighbours > 0;
 }
@@ -192,7 +192,7 @@ std::string DescribeSideInformation(const TrialSpec& student, const TrialSpec* t
   std::string all;
   const auto add = [&all](const char* what) { all += (all.empty() ? "" : ", ") + std::string(what); };
   if (labels) add("public examples");
-  if (ShowsPublicPictures(student.source)) add("public pictures");
+  if (ShowsPublicImages(student.source)) add("public pictures");
   if (SharesLabels(student) && student.distill.balance) add("class shares");
   if (known) add("domain knowledge");
   return all.empty() ? "none" : all;

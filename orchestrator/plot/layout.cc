@@ -17,18 +17,18 @@ constexpr double kSlant = 3.14159265358979 / 6;
 
 class Arranger {
  public:
-  Arranger(const Picture& picture, const TextMeasure& measure) : picture_(picture), measure_(measure) {}
+  Arranger(const Chart& chart, const TextMeasure& measure) : chart_(chart), measure_(measure) {}
 
   Layout Run() {
     layout_.width = PageWidth();
     top_ = kMargin;
-    for (const std::string& line : WrapText(picture_.title, kTitle, Inner(), measure_))
+    for (const std::string& line : WrapText(chart_.title, kTitle, Inner(), measure_))
       top_ = Put(TextRole::title, line, kTitle, kMargin, top_);
-    if (!picture_.title.empty()) top_ += 4;
+    if (!chart_.title.empty()) top_ += 4;
     PlaceLegend();
-    if (picture_.marks == Marks::sheets)
+    if (chart_.marks == Marks::sheets)
       PlaceSheets();
-    else if (picture_.marks == Marks::map)
+    else if (chart_.marks == Marks::map)
       PlaceMaps();
     else
       PlacePanels();
@@ -51,22 +51,22 @@ class Arranger {
   }
 
   [[nodiscard]] std::size_t Columns() const {
-    const std::size_t panels = std::max<std::size_t>(1, picture_.panels.size());
+    const std::size_t panels = std::max<std::size_t>(1, chart_.panels.size());
     return panels == 4 ? 2 : std::min<std::size_t>(panels, 3);
   }
 
   [[nodiscard]] double PageWidth() const {
-    if (picture_.marks == Marks::sheets) return 500;
+    if (chart_.marks == Marks::sheets) return 500;
     std::size_t lines = 1;
-    for (const Panel& panel : picture_.panels) lines = std::max(lines, panel.lines.size());
-    const double slots = static_cast<double>(picture_.x.categories.size() * Columns());
+    for (const Panel& panel : chart_.panels) lines = std::max(lines, panel.lines.size());
+    const double slots = static_cast<double>(chart_.x.categories.size() * Columns());
     const double wanted =
-        picture_.marks == Marks::bars ? 70 + slots * (14 + 11 * static_cast<double>(lines)) : 70 + slots * 30;
+        chart_.marks == Marks::bars ? 70 + slots * (14 + 11 * static_cast<double>(lines)) : 70 + slots * 30;
     return std::clamp(wanted, Columns() == 1 ? 420.0 : 510.0, 860.0);
   }
 
   void PlaceLegend() {
-    const std::vector<LegendEntry> entries = MakeLegend(picture_);
+    const std::vector<LegendEntry> entries = MakeLegend(chart_);
     if (entries.empty()) return;
     double x = kMargin;
     for (const LegendEntry& entry : entries) {
@@ -93,27 +93,27 @@ class Arranger {
   void PlaceMaps() {
     const auto columns = static_cast<double>(Columns());
     const double gaps = kPanelGap * (columns - 1), side = std::min(kMapSide, (Inner() - gaps) / columns);
-    layout_.x = layout_.y = MapScale(picture_);
+    layout_.x = layout_.y = MapScale(chart_);
     top_ = PlaceFrames((layout_.width - columns * side - gaps) / 2, side, side) + 2;
   }
 
   void PlacePanels() {
     const std::size_t columns = Columns();
-    const double label = picture_.y.label.empty() ? 0 : ComputeLineHeight(kAxisLabel) + 3;
+    const double label = chart_.y.label.empty() ? 0 : ComputeLineHeight(kAxisLabel) + 3;
     // The labels' widths follow from the height of the frame, which follows from its width: one guess is enough.
     const double per_width = columns == 1 ? 0.58 : columns == 2 ? 0.72 : 0.85;
     double frame_width =
         (Inner() - label - 26 - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     const double frame_height = std::min(260.0, per_width * frame_width);
-    layout_.y = MakeVerticalScale(picture_, frame_height, kTickFont);
+    layout_.y = MakeVerticalScale(chart_, frame_height, kTickFont);
     const double left = kMargin + label + WidestTick() + kTickLength + kTickGap;
     frame_width =
         (layout_.width - kMargin - left - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
-    layout_.x = MakeHorizontalScale(picture_, frame_width, kTickFont, measure_);
+    layout_.x = MakeHorizontalScale(chart_, frame_width, kTickFont, measure_);
     const double first = top_;
     top_ = PlaceFrames(left, frame_width, frame_height) + 2;
     const double centre = left + (layout_.width - kMargin - left) / 2;
-    for (const std::string& line : WrapText(picture_.x.label, kAxisLabel, layout_.width - left - kMargin, measure_))
+    for (const std::string& line : WrapText(chart_.x.label, kAxisLabel, layout_.width - left - kMargin, measure_))
       top_ = PutCentred(TextRole::axis_label, line, kAxisLabel, centre, top_);
     const double bottom = layout_.panels.back().frame.bottom();
     PutYLabel((first + bottom) / 2, bottom - first);
@@ -121,8 +121,8 @@ class Arranger {
 
   // Below `top_`, with titles and what stands at the ticks. Returns where they end.
   double PlaceFrames(double left, double frame_width, double frame_height) {
-    const std::size_t columns = Columns(), count = picture_.panels.size();
-    const bool titled = std::any_of(picture_.panels.begin(), picture_.panels.end(),
+    const std::size_t columns = Columns(), count = chart_.panels.size();
+    const bool titled = std::any_of(chart_.panels.begin(), chart_.panels.end(),
                                     [](const Panel& panel) { return !panel.title.empty(); });
     const double first = top_;
     double lowest = top_;
@@ -146,7 +146,7 @@ class Arranger {
   // Returns where the panel's labels end.
   double LabelPanel(std::size_t index, const PlacedPanel& panel) {
     const Box& frame = panel.frame;
-    const std::string& title = picture_.panels[index].title;
+    const std::string& title = chart_.panels[index].title;
     if (!title.empty())
       PutCentred(TextRole::panel_title, ShortenText(title, kPanelTitle, frame.width, measure_), kPanelTitle,
                  frame.x + frame.width / 2, frame.y - ComputeLineHeight(kPanelTitle) - 2);
@@ -159,7 +159,7 @@ class Arranger {
     }
     if (!panel.labelled_x || layout_.x.ticks.empty()) return frame.bottom();
     const double y = frame.bottom() + kTickLength + kTickGap;
-    return picture_.x.categories.empty() ? LabelNumbers(frame, y) : LabelCategories(frame, y);
+    return chart_.x.categories.empty() ? LabelNumbers(frame, y) : LabelCategories(frame, y);
   }
 
   double LabelNumbers(const Box& frame, double y) {
@@ -169,7 +169,7 @@ class Arranger {
   }
 
   double LabelCategories(const Box& frame, double y) {
-    const double slot = frame.width / static_cast<double>(picture_.x.categories.size()) - 4;
+    const double slot = frame.width / static_cast<double>(chart_.x.categories.size()) - 4;
     bool fit = true;
     for (const Tick& tick : layout_.x.ticks) {
       const auto lines = WrapText(tick.label, kTickFont, slot, measure_);
@@ -204,8 +204,8 @@ class Arranger {
   }
 
   void PutYLabel(double middle, double most) {
-    if (picture_.y.label.empty()) return;
-    const std::string text = ShortenText(picture_.y.label, kAxisLabel, std::max(most, 60.0), measure_);
+    if (chart_.y.label.empty()) return;
+    const std::string text = ShortenText(chart_.y.label, kAxisLabel, std::max(most, 60.0), measure_);
     const double width = Width(text, kAxisLabel);
     layout_.texts.push_back({TextRole::axis_label,
                              {kMargin, middle - width / 2, ComputeLineHeight(kAxisLabel), width},
@@ -215,9 +215,9 @@ class Arranger {
   }
 
   void PlaceSheets() {
-    const std::size_t count = picture_.sheets.size();
+    const std::size_t count = chart_.sheets.size();
     const std::size_t columns =
-        std::clamp<std::size_t>(picture_.columns == 0 ? std::min<std::size_t>(count, 4) : picture_.columns, 1, 8);
+        std::clamp<std::size_t>(chart_.columns == 0 ? std::min<std::size_t>(count, 4) : chart_.columns, 1, 8);
     const double slot = (Inner() - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     const double side = std::min(slot, 150.0);
     for (std::size_t i = 0; i < count; i += columns) {
@@ -231,7 +231,7 @@ class Arranger {
     const double images_y = top_ + TitleLines(begin, end, slot) * ComputeLineHeight(kPanelTitle) + 2;
     double lowest = images_y;
     for (std::size_t i = begin; i < end; ++i) {
-      const Sheet& sheet = picture_.sheets[i];
+      const Sheet& sheet = chart_.sheets[i];
       const double x = kMargin + static_cast<double>(i - begin) * (slot + kPanelGap);
       double y = top_;
       for (const std::string& line : WrapText(sheet.title, kPanelTitle, slot, measure_))
@@ -256,18 +256,18 @@ class Arranger {
   [[nodiscard]] double TitleLines(std::size_t begin, std::size_t end, double slot) const {
     std::size_t lines = 0;
     for (std::size_t i = begin; i < end; ++i)
-      lines = std::max(lines, WrapText(picture_.sheets[i].title, kPanelTitle, slot, measure_).size());
+      lines = std::max(lines, WrapText(chart_.sheets[i].title, kPanelTitle, slot, measure_).size());
     return static_cast<double>(lines);
   }
 
   void PlaceCaption() {
     top_ += 6;
-    for (const std::string& paragraph : picture_.caption)
+    for (const std::string& paragraph : chart_.caption)
       for (const std::string& line : WrapText(paragraph, kCaption, Inner(), measure_))
         top_ = Put(TextRole::caption, ShortenText(line, kCaption, Inner(), measure_), kCaption, kMargin, top_);
   }
 
-  const Picture& picture_;
+  const Chart& chart_;
   const TextMeasure& measure_;
   Layout layout_;
   double top_ = 0;  // what lies above is taken
@@ -279,8 +279,8 @@ bool Has(const std::vector<LegendEntry>& entries, const LegendEntry& wanted) {
   });
 }
 
-void AddLines(const Picture& picture, std::vector<LegendEntry>& entries) {
-  for (const Panel& panel : picture.panels) {
+void AddLines(const Chart& chart, std::vector<LegendEntry>& entries) {
+  for (const Panel& panel : chart.panels) {
     for (const Line& line : panel.lines) {
       const LegendEntry entry{LegendEntry::Kind::line, line.style, line.label};
       LegendEntry quoted = entry;
@@ -298,22 +298,22 @@ void AddLines(const Picture& picture, std::vector<LegendEntry>& entries) {
 
 }  // namespace
 
-std::size_t FindRuleNumber(const Picture& picture, const std::string& label) {
+std::size_t FindRuleNumber(const Chart& chart, const std::string& label) {
   std::vector<std::string> labels;
-  for (const Panel& panel : picture.panels)
+  for (const Panel& panel : chart.panels)
     for (const Rule& rule : panel.rules)
       if (std::find(labels.begin(), labels.end(), rule.label) == labels.end()) labels.push_back(rule.label);
   return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
 
-std::vector<LegendEntry> MakeLegend(const Picture& picture) {
+std::vector<LegendEntry> MakeLegend(const Chart& chart) {
   std::vector<LegendEntry> entries;
-  AddLines(picture, entries);
+  AddLines(chart, entries);
   if (entries.size() == 1 && entries.front().label.empty()) entries.clear();
   bool published = false, gaps = false;
-  for (const Panel& panel : picture.panels) {
+  for (const Panel& panel : chart.panels) {
     for (const Rule& rule : panel.rules) {
-      const LegendEntry entry{LegendEntry::Kind::rule, FindRuleNumber(picture, rule.label), rule.label};
+      const LegendEntry entry{LegendEntry::Kind::rule, FindRuleNumber(chart, rule.label), rule.label};
       if (!Has(entries, entry)) entries.push_back(entry);
     }
     for (const Line& line : panel.lines) {
@@ -326,6 +326,6 @@ std::vector<LegendEntry> MakeLegend(const Picture& picture) {
   return entries;
 }
 
-Layout Arrange(const Picture& picture, const TextMeasure& measure) { return Arranger(picture, measure).Run(); }
+Layout Arrange(const Chart& chart, const TextMeasure& measure) { return Arranger(chart, measure).Run(); }
 
 }  // namespace retort::orchestrator::plot

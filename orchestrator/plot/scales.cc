@@ -130,8 +130,8 @@ struct Extent {
 };
 
 template <typename F>
-void EachPoint(const Picture& picture, F visit) {
-  for (const Panel& panel : picture.panels)
+void EachPoint(const Chart& chart, F visit) {
+  for (const Panel& panel : chart.panels)
     for (const Line& line : panel.lines) {
       for (const Point& point : line.points) visit(point);
       for (const Point& point : line.published) visit(point);
@@ -160,10 +160,10 @@ void Clamp(Range& range, const Axis& axis) {
   if (axis.most) range.high = std::min(range.high, *axis.most);
 }
 
-std::set<double> SweptValues(const Picture& picture) {
+std::set<double> SweptValues(const Chart& chart) {
   std::set<double> values;
-  EachPoint(picture, [&values](const Point& point) { values.insert(point.x); });
-  for (const Panel& panel : picture.panels)
+  EachPoint(chart, [&values](const Point& point) { values.insert(point.x); });
+  for (const Panel& panel : chart.panels)
     for (const Line& line : panel.lines) values.insert(line.gaps.begin(), line.gaps.end());
   return values;
 }
@@ -183,9 +183,9 @@ std::vector<Tick> PlainTicks(const Scale& scale, int most) {
   return scale.logarithmic ? MakeLogTicks(scale.range, most) : MakeLinearTicks(scale.range, most);
 }
 
-void PutNumberTicks(const Picture& picture, double length, Font font, const TextMeasure& measure, Scale& scale) {
-  const std::set<double> values = SweptValues(picture);
-  if (picture.marks == Marks::points && values.size() <= kMaxSweptTicks) {
+void PutNumberTicks(const Chart& chart, double length, Font font, const TextMeasure& measure, Scale& scale) {
+  const std::set<double> values = SweptValues(chart);
+  if (chart.marks == Marks::points && values.size() <= kMaxSweptTicks) {
     for (const double value : values) scale.ticks.push_back({value, FormatAxisNumber(value)});
     if (Apart(scale, scale.ticks, length, font, measure)) return;
   }
@@ -195,24 +195,24 @@ void PutNumberTicks(const Picture& picture, double length, Font font, const Text
   }
 }
 
-Extent FindCentre(const Picture& picture) {
+Extent FindCentre(const Chart& chart) {
   Extent centre;
-  centre.above_zero_only = picture.y.logarithmic;
-  EachPoint(picture, [&centre](const Point& point) {
+  centre.above_zero_only = chart.y.logarithmic;
+  EachPoint(chart, [&centre](const Point& point) {
     centre.Add(point.y);
     for (const double single : point.singles) centre.Add(single);
   });
-  for (const Panel& panel : picture.panels)
+  for (const Panel& panel : chart.panels)
     for (const Rule& rule : panel.rules) centre.Add(rule.y);
   return centre;
 }
 
 // With the intervals, none of which reaches further from `centre` than its own width again.
-Extent WithIntervals(const Picture& picture, Extent centre) {
+Extent WithIntervals(const Chart& chart, Extent centre) {
   if (centre.empty()) return centre;
   Extent all = centre;
   const double reach = std::max(centre.high - centre.low, 0.05 * std::abs(centre.high));
-  EachPoint(picture, [&](const Point& point) {
+  EachPoint(chart, [&](const Point& point) {
     if (!point.interval) return;
     all.Add(std::max(point.interval->low, centre.low - reach));
     all.Add(std::min(point.interval->high, centre.high + reach));
@@ -228,32 +228,32 @@ double Scale::At(double value) const {
   return std::log(value / range.low) / std::log(range.high / range.low);
 }
 
-Scale MakeHorizontalScale(const Picture& picture, double length, Font font, const TextMeasure& measure) {
+Scale MakeHorizontalScale(const Chart& chart, double length, Font font, const TextMeasure& measure) {
   Scale scale;
-  const std::vector<std::string>& categories = picture.x.categories;
+  const std::vector<std::string>& categories = chart.x.categories;
   if (!categories.empty()) {
     scale.range = {-0.5, static_cast<double>(categories.size()) - 0.5};
     for (std::size_t i = 0; i < categories.size(); ++i) scale.ticks.push_back({static_cast<double>(i), categories[i]});
     return scale;
   }
-  scale.logarithmic = picture.x.logarithmic;
+  scale.logarithmic = chart.x.logarithmic;
   Extent extent;
   extent.above_zero_only = scale.logarithmic;
-  for (const double value : SweptValues(picture)) extent.Add(value);
-  scale.range = Padded(extent, scale.logarithmic, picture.marks == Marks::curves ? 0 : kRoom / length);
+  for (const double value : SweptValues(chart)) extent.Add(value);
+  scale.range = Padded(extent, scale.logarithmic, chart.marks == Marks::curves ? 0 : kRoom / length);
   if (scale.logarithmic) scale.minor = MakeLogMinorTicks(scale.range);
-  PutNumberTicks(picture, length, font, measure, scale);
+  PutNumberTicks(chart, length, font, measure, scale);
   return scale;
 }
 
-Scale MakeVerticalScale(const Picture& picture, double length, Font font) {
+Scale MakeVerticalScale(const Chart& chart, double length, Font font) {
   Scale scale;
-  scale.logarithmic = picture.y.logarithmic;
-  Extent extent = WithIntervals(picture, FindCentre(picture));
-  const bool from_zero = picture.marks == Marks::bars && !scale.logarithmic;
+  scale.logarithmic = chart.y.logarithmic;
+  Extent extent = WithIntervals(chart, FindCentre(chart));
+  const bool from_zero = chart.marks == Marks::bars && !scale.logarithmic;
   if (from_zero) extent.Add(0);
   scale.range = Padded(extent, scale.logarithmic, 0.06);
-  Clamp(scale.range, picture.y);
+  Clamp(scale.range, chart.y);
   if (from_zero && extent.low >= 0) scale.range.low = 0;
   if (!(scale.range.span() > 0)) scale.range.high = scale.range.low + 1;
   if (scale.logarithmic) scale.minor = MakeLogMinorTicks(scale.range);
@@ -261,9 +261,9 @@ Scale MakeVerticalScale(const Picture& picture, double length, Font font) {
   return scale;
 }
 
-Scale MapScale(const Picture& picture) {
+Scale MapScale(const Chart& chart) {
   double reach = 0;
-  EachPoint(picture, [&reach](const Point& point) { reach = std::max({reach, std::abs(point.x), std::abs(point.y)}); });
+  EachPoint(chart, [&reach](const Point& point) { reach = std::max({reach, std::abs(point.x), std::abs(point.y)}); });
   if (!(reach > 0)) reach = 1;
   Scale scale;
   scale.range = {-kMapRoom * reach, kMapRoom * reach};

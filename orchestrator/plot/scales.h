@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/plot/picture.h"
+#include "orchestrator/plot/chart.h"
 #include "orchestrator/plot/text_measure.h"
 
 namespace retort::orchestrator::plot {
@@ -46,10 +46,10 @@ struct Scale {
 
 // One scale for all panels, so that they can be compared. `length` of the axis in points; the labels of its ticks,
 // in `font`, do not touch each other. Ticks stand at the values that were swept, where there are few of them.
-[[nodiscard]] Scale MakeHorizontalScale(const Picture& picture, double length, Font font, const TextMeasure& measure);
+[[nodiscard]] Scale MakeHorizontalScale(const Chart& chart, double length, Font font, const TextMeasure& measure);
 // Bars begin at 0. Long intervals are cut: they take no more than half of the axis from what they are around.
-[[nodiscard]] Scale MakeVerticalScale(const Picture& picture, double length, Font font);
+[[nodiscard]] Scale MakeVerticalScale(const Chart& chart, double length, Font font);
 // Of both axes of a map: 0 stands in the middle, every point lies inside, and there are no ticks.
-[[nodiscard]] Scale MapScale(const Picture& picture);
+[[nodiscard]] Scale MapScale(const Chart& chart);
 
 }  // namespace retort::orchestrator::plot

@@ -34,7 +34,7 @@ struct RowArchive {
   std::vector<storage::LedgerEntry> ledger;
   std::vector<ArchivedAttempt> attempts;
   std::vector<privacy::AuditReport> audits;
-  std::vector<std::pair<std::string, SyntheticResult>> synthetic;  // by trial: what its generated pictures teach
+  std::vector<std::pair<std::string, SyntheticResult>> synthetic;  // by trial: what its generated images teach
 };
 
 // Of a results folder that was read with Plans::every. `program`: FormatVersion. Error: environment or damage, for what

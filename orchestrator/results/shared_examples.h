@@ -80,7 +80,7 @@ void ShareCharges(const SharedExamples& shared, const std::vector<std::string>& 
 // Reads each data set once, however often it is asked.
 class RootExamples {
  public:
-  // `root`: FindResultsRoot. Pictures are decoded as `options` say.
+  // `root`: FindResultsRoot. Images are decoded as `options` say.
   RootExamples(storage::Env& env, std::string root, storage::DigestOptions options)
       : env_(env), root_(std::move(root)), options_(std::move(options)) {}
 

@@ -44,7 +44,7 @@ namespace retort::orchestrator {
 namespace {
 
 constexpr std::string_view kServeNothing = "none";  // --metrics-listen
-constexpr double kDecodeNoteSeconds = 20;           // between words about pictures that are decoded
+constexpr double kDecodeNoteSeconds = 20;           // between words about images that are decoded
 
 ProgressView MakeView(const RunOptions& options) {
   ProgressOptions view;
@@ -265,7 +265,7 @@ class SweepRun {
     ShareCharges(shared, digests, core.charges);
   }
 
-  // Pictures are decoded once for each data set; progress is shown.
+  // Images are decoded once for each data set; progress is shown.
   storage::DigestOptions MakeDigestOptions() {
     storage::DigestOptions options;
     options.cache = storage::FindDigestCache();

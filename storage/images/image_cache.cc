@@ -29,7 +29,7 @@
 namespace retort::storage {
 namespace {
 
-// ---- The file of decoded images, byte by byte: storage/FORMAT.md, "Decoded pictures"
+// ---- The file of decoded images, byte by byte: storage/FORMAT.md, "Decoded images"
 
 inline constexpr std::uint32_t kImageFileVersion = 1;
 inline constexpr std::size_t kImageFileHead = 4096;  // bytes before the planes, so that they begin on a page

@@ -1,7 +1,7 @@
 // Seconds of one piece of work: one for each line of its input, printed as it is done.
-// usage: features_bench WORK THREADS, WORK: features (histograms of orientations of 2,000 grey pictures of 28 pixels),
+// usage: features_bench WORK THREADS, WORK: features (histograms of orientations of 2,000 grey images of 28 pixels),
 // step (one step of DP-GD on 8,000 examples of 201 values and 10 classes, as many normal numbers included), propagation
-// (labels of 300 of 1,000 pictures over a graph of 10 neighbours, the graph included)
+// (labels of 300 of 1,000 images over a graph of 10 neighbours, the graph included)
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>

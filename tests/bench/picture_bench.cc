@@ -1,8 +1,8 @@
-// Pictures to batches, on one thread.
+// Images to batches, on one thread.
 //   usage: picture_bench planes LIST RESIZE CROP OUT    the prepared planes of each file in LIST, one behind
 //   the other
 //          picture_bench epochs LIST RESIZE CROP REPEATS CACHE_FOLDER
-// The second prints milliseconds of processor time a picture: decoding, resizing, cutting and normalising;
+// The second prints milliseconds of processor time an image: decoding, resizing, cutting and normalising;
 // and batches of 32 in a random order out of the mapped cache.
 #include <ATen/Parallel.h>
 #include <ATen/ops/tensor.h>
@@ -70,10 +70,9 @@ storage::ImageSet MakeSet(const Files& files, std::int64_t resize, std::int64_t 
 void WritePlanes(const storage::ImageSet& set, const char* path) {
   std::ofstream out(path, std::ios::binary);
   for (const std::int64_t row : set.rows) {
-    const auto picture =
+    const auto image =
         Require(storage::PrepareImage(set.source.where(row), *set.source.read(row), set.order.preprocessing));
-    out.write(reinterpret_cast<const char*>(picture.planes.data()),
-              static_cast<std::streamsize>(picture.planes.size()));
+    out.write(reinterpret_cast<const char*>(image.planes.data()), static_cast<std::streamsize>(image.planes.size()));
   }
 }
 
@@ -86,9 +85,9 @@ double Decoding(const storage::ImageSet& set, const PixelLevels& levels) {
   std::vector<float> out(static_cast<std::size_t>(3 * plane));
   const double began = Clock::Milliseconds();
   for (const std::int64_t row : set.rows) {
-    const auto picture =
+    const auto image =
         Require(storage::PrepareImage(set.source.where(row), *set.source.read(row), set.order.preprocessing));
-    levels.Normalise(picture.planes.data(), plane, out.data());
+    levels.Normalise(image.planes.data(), plane, out.data());
   }
   return MillisecondsSince(began, set.rows.size());
 }

@@ -89,7 +89,7 @@ void WriteNetwork(const std::string& name, ImageShape shape, const Folder& folde
   folder.PutModel(*std::move(graph), network.StateBlobs(""));
 }
 
-// Generators that a sweep file could describe, for pictures of 12 x 16 pixels in three channels.
+// Generators that a sweep file could describe, for images of 12 x 16 pixels in three channels.
 constexpr const char* kDescribed =
     "linear name=fc out=96; reshape channels=8 height=3 width=4; batch_norm name=bn0; upsample; "
     "conv_transpose name=up out=6 kernel=3 stride=2 padding=1 output_padding=1; batch_norm name=bn1 affine=false; "

@@ -20,7 +20,7 @@ constexpr AdamSettings kAdam = {.beta1 = 0.5, .beta2 = 0.999};
 
 class Training {
  public:
-  Training(const Examples& pictures, const PixelScale& scale, const GanSettings& settings, const PictureLoss& beside)
+  Training(const Examples& pictures, const PixelScale& scale, const GanSettings& settings, const ImageLoss& beside)
       : pictures_(pictures),
         settings_(settings),
         beside_(beside),
@@ -81,7 +81,7 @@ class Training {
     return settings_.networks.classes > 0 ? labels : at::zeros_like(labels);
   }
 
-  // Mean of (|gradient of the critic| - 1)^2 at points between real and made pictures.
+  // Mean of (|gradient of the critic| - 1)^2 at points between real and made images.
   [[nodiscard]] at::Tensor GradientPenalty(const Batch& batch, const at::Tensor& made, std::int64_t n) const {
     const at::Tensor share =
         (DrawUniformTensor({settings_.batch, 1, 1, 1}, 0.5, Stream(Purpose::mixes, n)) + 0.5).to(device_);
@@ -98,7 +98,7 @@ class Training {
 
   const Examples& pictures_;
   const GanSettings& settings_;
-  const PictureLoss& beside_;
+  const ImageLoss& beside_;
   at::Device device_;
   AttackGan gan_;
   Adam generator_adam_, critic_adam_;
@@ -107,7 +107,7 @@ class Training {
 }  // namespace
 
 AttackGan TrainAttackGan(const Examples& pictures, const PixelScale& scale, const GanSettings& settings,
-                         const PictureLoss& beside, const std::function<void(std::int64_t)>& step) {
+                         const ImageLoss& beside, const std::function<void(std::int64_t)>& step) {
   RETORT_CHECK(pictures.size() >= 1 && settings.steps >= 1);
   Training training(pictures, scale, settings, beside);
   for (std::int64_t n = 0; n < settings.steps; ++n) {

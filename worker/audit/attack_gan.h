@@ -1,4 +1,4 @@
-// The attacker's GAN: what pictures of the kind look like, learnt from pictures that are public.
+// The attacker's GAN: what images of the kind look like, learnt from images that are public.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,14 +27,14 @@ struct GanSettings {
   std::uint64_t seed = 0;
 };
 
-// What the generator's loss has besides the critic's: a scalar, part of the graph, of pictures that were made for these
+// What the generator's loss has besides the critic's: a scalar, part of the graph, of images that were made for these
 // labels (i64 [rows]).
-using PictureLoss = std::function<at::Tensor(const at::Tensor& pictures, const at::Tensor& labels)>;
+using ImageLoss = std::function<at::Tensor(const at::Tensor& images, const at::Tensor& labels)>;
 
 // Trains a GAN with a Wasserstein critic and gradient penalty (Gulrajani et al. 2017) on `pictures`, at least one,
 // whose labels both networks are told where settings.networks.classes > 0. `beside` may be empty. `step` is called with
 // the generator's steps done. A function of its arguments.
-[[nodiscard]] AttackGan TrainAttackGan(const Examples& pictures, const PixelScale& scale, const GanSettings& settings,
-                                       const PictureLoss& beside, const std::function<void(std::int64_t done)>& step);
+[[nodiscard]] AttackGan TrainAttackGan(const Examples& images, const PixelScale& scale, const GanSettings& settings,
+                                       const ImageLoss& beside, const std::function<void(std::int64_t done)>& step);
 
 }  // namespace retort::worker::audit

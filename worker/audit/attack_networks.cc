@@ -22,8 +22,8 @@ constexpr std::int64_t kSmallestSide = 8, kMaxWidening = 8, kGroup = 8;
 constexpr std::int64_t kGeneratorKernel = 3, kCriticKernel = 5;
 constexpr double kEpsilon = 1e-5, kSlope = 0.2;
 
-// What lies between the smallest sides and the picture: channels and sides of each stage, the smallest first; the last
-// has the picture's sides.
+// What lies between the smallest sides and the image: channels and sides of each stage, the smallest first; the last
+// has the image's sides.
 std::vector<ImageShape> MakeStages(const ImageShape& image, std::int64_t width) {
   std::vector<ImageShape> stages = {{width, image.height, image.width}};
   while (std::max(stages.front().height, stages.front().width) > kSmallestSide || stages.size() < 2) {
@@ -112,9 +112,9 @@ AttackCritic::AttackCritic(ImageShape image, const AttackNetworkSettings& settin
   parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
 }
 
-at::Tensor AttackCritic::Forward(const at::Tensor& pictures, const at::Tensor& labels) const {
+at::Tensor AttackCritic::Forward(const at::Tensor& images, const at::Tensor& labels) const {
   const std::vector<at::Tensor>& p = parameters_->leaves();
-  at::Tensor x = pictures;
+  at::Tensor x = images;
   std::size_t next = 0;
   for (std::size_t i = 0; i < halvings_; ++i, next += 2)
     x = at::leaky_relu(at::conv2d(x, p[next], p[next + 1], 2, kCriticKernel / 2), kSlope);

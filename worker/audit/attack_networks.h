@@ -15,20 +15,20 @@ namespace retort::worker::audit {
 
 struct AttackNetworkSettings {
   std::int64_t latent = 100;  // values of a latent
-  std::int64_t width = 32;  // channels next to the picture; they double with each halving of its sides, up to eightfold
-  std::int64_t classes = 0;  // that both networks are told; 0: none
+  std::int64_t width = 32;    // channels next to the image; they double with each halving of its sides, up to eightfold
+  std::int64_t classes = 0;   // that both networks are told; 0: none
 };
 
 // Latents -> linear to the smallest sides, at most 8 pixels -> per doubling: nearest x2, conv 3x3 -> conv 3x3 to the
-// picture's channels -> tanh. Group norms and rectifiers between; with classes, a class has its own scales and offsets
-// of the norms. DCGAN's shape (Radford et al. 2016), but for the norms: of one picture each, so that a picture is a
+// image's channels -> tanh. Group norms and rectifiers between; with classes, a class has its own scales and offsets
+// of the norms. DCGAN's shape (Radford et al. 2016), but for the norms: of one image each, so that an image is a
 // function of its own latent, its class and the parameters alone, in training as in an attack.
 class AttackGenerator {
  public:
-  // `scale`: pictures are normalised as the data are, between black and white.
+  // `scale`: images are normalised as the data are, between black and white.
   AttackGenerator(ImageShape image, const PixelScale& scale, const AttackNetworkSettings& settings,
                   const RngStream& stream, at::Device device);
-  // latents f32 [rows, latent], labels i64 [rows] (without classes: zeros) -> pictures f32 [rows, C, H, W].
+  // latents f32 [rows, latent], labels i64 [rows] (without classes: zeros) -> images f32 [rows, C, H, W].
   [[nodiscard]] at::Tensor Forward(const at::Tensor& latents, const at::Tensor& labels) const;
   [[nodiscard]] std::int64_t latent() const { return settings_.latent; }
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
@@ -42,14 +42,14 @@ class AttackGenerator {
   std::unique_ptr<ParameterArena> parameters_;
 };
 
-// Per halving: conv 5x5 of stride 2, leaky 0.2 -> linear to one value, larger for pictures that look real. With classes
+// Per halving: conv 5x5 of stride 2, leaky 0.2 -> linear to one value, larger for images that look real. With classes
 // the value has a part that is linear in the features with weights of the class (Miyato and Koyama 2018). No norms,
 // which a gradient penalty does not allow.
 class AttackCritic {
  public:
   AttackCritic(ImageShape image, const AttackNetworkSettings& settings, const RngStream& stream, at::Device device);
-  // pictures f32 [rows, C, H, W], labels i64 [rows] (without classes: unused) -> f32 [rows].
-  [[nodiscard]] at::Tensor Forward(const at::Tensor& pictures, const at::Tensor& labels) const;
+  // images f32 [rows, C, H, W], labels i64 [rows] (without classes: unused) -> f32 [rows].
+  [[nodiscard]] at::Tensor Forward(const at::Tensor& images, const at::Tensor& labels) const;
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
 
  private:

@@ -14,7 +14,7 @@ namespace retort::worker::audit {
 
 // A student gives away most of what it was asked about (Jagielski et al. 2023, "Students parrot their teachers"), which
 // says nothing about what its teacher knows besides. So private examples that a student of direct training was asked
-// about are left out, and those that the public or the test split shows, too. Places alone, or pictures that are in
+// about are left out, and those that the public or the test split shows, too. Places alone, or images that are in
 // two splits, decide it, not what was learnt from an example: which of a pair is private stays a fair coin.
 struct AttackedExamples {
   Examples members, others;                 // of one size

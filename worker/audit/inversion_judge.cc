@@ -28,11 +28,11 @@ constexpr std::array<std::string_view, 2> kGreyJudges = {"bn-cnn", "dense-mnist"
 constexpr std::int64_t kMinJudgeSteps = 150;
 constexpr double kFar = 1e30;  // where no private example has the class
 
-NetworkOutput ForwardInParts(const Network& network, const at::Tensor& pictures) {
+NetworkOutput ForwardInParts(const Network& network, const at::Tensor& images) {
   const std::int64_t rows = ComputeMaxRowsPerPass(network.input());
   std::vector<at::Tensor> logits, features;
-  for (std::int64_t first = 0; first < pictures.size(0); first += rows) {
-    const NetworkOutput part = network.Forward(pictures.narrow(0, first, std::min(rows, pictures.size(0) - first)));
+  for (std::int64_t first = 0; first < images.size(0); first += rows) {
+    const NetworkOutput part = network.Forward(images.narrow(0, first, std::min(rows, images.size(0) - first)));
     logits.push_back(part.logits);
     features.push_back(part.features);
   }
@@ -86,9 +86,9 @@ Result<InversionJudge> TrainInversionJudge(const AuditedTrial& trial, const Audi
   return judge;
 }
 
-InversionScores ScorePictures(const InversionJudge& judge, const at::Tensor& pictures, const at::Tensor& labels) {
+InversionScores ScoreLabelledImages(const InversionJudge& judge, const at::Tensor& images, const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
-  const NetworkOutput output = ForwardInParts(*judge.network, pictures);
+  const NetworkOutput output = ForwardInParts(*judge.network, images);
   const storage::Evaluation found = Evaluate(output.logits, labels);
   InversionScores scores;
   scores.accuracy = found.accuracy;

@@ -183,7 +183,7 @@ at::Tensor SimilarityGraph::Leading(std::int64_t count) const {
 
 namespace {
 
-// At most so many values of the nearest pictures' coordinates are held at once.
+// At most so many values of the nearest images' coordinates are held at once.
 constexpr std::int64_t kMaxHeldValues = 1LL << 24;
 constexpr double kMinNorm = 1e-12;
 

@@ -41,13 +41,13 @@ namespace retort::worker {
 
 namespace {
 
-// Remembers which pictures a trial has asked about: fresh noise on an answer that was given before would reveal more
+// Remembers which images a trial has asked about: fresh noise on an answer that was given before would reveal more
 // than one answer does.
 class AskedImages {
  public:
   // No more rows than the capacity in all.
   explicit AskedImages(std::int64_t capacity);
-  // bool [rows] on the CPU: the pictures [rows, ...] that were asked about before, or stand earlier among these, byte
+  // bool [rows] on the CPU: the images [rows, ...] that were asked about before, or stand earlier among these, byte
   // for byte. By digests of 64 bits: of two that differ a later one may be taken for the other.
   [[nodiscard]] at::Tensor Again(const at::Tensor& pictures);
   // Those of the newest Again were answered. A step that ends before that is begun anew, and asks about them again.

@@ -106,7 +106,7 @@ class DpSgd final : public Method {
       const privacy::PrivacyEvent event = mechanism_.Describe(1);
       RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(event, 1));
       charge.emplace(std::move(taken));
-      // The rate of the event, though pictures that cannot be read leave fewer examples than the split has.
+      // The rate of the event, though images that cannot be read leave fewer examples than the split has.
       sample = DrawPoissonSample(data_.train.size(), event.sampling_rate, spec_.noise, spec_.seed, step);
     }
     RETORT_ASSIGN_OR_RETURN(sample, BroadcastFromRoot(sample, gang_));

@@ -9,7 +9,7 @@
 
 #include "experiments/base/rng_stream.h"
 #include "worker/data/augmentation.h"
-#include "worker/data/procedural_pictures.h"
+#include "worker/data/procedural_images.h"
 #include "worker/data/split_overlap.h"
 #include "worker/methods/generator_source.h"
 #include "worker/tensors/rng_streams.h"
@@ -47,7 +47,7 @@ Result<at::Tensor> MixedSource::Drawn(std::int64_t step, std::int64_t which, con
   for (std::int64_t i = own.first; i < own.first + own.count; ++i)
     places.push_back(stream.Lane(static_cast<std::uint64_t>(i))
                          .Below(kPicks + static_cast<std::uint64_t>(which), data_.public_split.size()));
-  // Both pictures of a row are augmented by numbers of their own.
+  // Both images of a row are augmented by numbers of their own.
   return MakeTrainingImages(spec_, data_.scale, data_.public_split, at::tensor(places, at::kLong), 2 * step + which,
                             own.first);
 }
@@ -85,7 +85,7 @@ Result<at::Tensor> ProceduralSource::Images(std::int64_t step, std::int64_t rows
   const RngStream stream = StepStream(step);
   const Kinds kinds = ChooseKinds(spec_.inputs.pictures);
   at::Tensor images = at::empty({own.count, shape_.channels, shape_.height, shape_.width}, at::kFloat);
-  // Row r is picture r / 2 of its kind.
+  // Row r is image r / 2 of its kind.
   for (std::int64_t kind = 0; kind < 2; ++kind) {
     const std::int64_t first = (own.first + 1 - kind) / 2, last = (own.first + own.count + 1 - kind) / 2;
     if (last == first) continue;

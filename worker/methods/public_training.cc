@@ -92,7 +92,7 @@ Result<at::Tensor> PublicTraining::PropagateLabels(const at::Tensor& released) {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor features,
                             ComputeOrientedFeatures(data_.shape, data_.device, data_.public_split));
     const SimilarityGraph graph(features, spec_.labels.neighbours);
-    // A picture that was not asked about gets no label of its own.
+    // A image that was not asked about gets no label of its own.
     at::Tensor labels = at::zeros_like(targets_);
     labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
     all = Labels(graph.PropagateLabels(labels, spec_.labels.propagation));

@@ -361,7 +361,7 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const RonaVolume volume = MakeVolume(inputs);
   RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
-  // Self learning takes the labels of public pictures as they are.
+  // Self learning takes the labels of public images as they are.
   RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
   // A trial that asks nothing has no charge on record that facts could be added to.
   if (AsksNoTeacher(spec)) RETORT_RETURN_IF_ERROR(RequireTestApart(inputs.data));

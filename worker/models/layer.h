@@ -43,7 +43,7 @@ enum class LayerKind : std::uint8_t {
   hog,           // orientations of gradients, `out` bins a channel and window -> [rows, values] of norm `rate`
   patches,       // strength of `out` filters of `kernel` pixels beyond `rate` -> [rows, values] of norm 1
   scattering,    // wavelets in `out` directions -> [rows, values] of norm 1
-  whiten,        // [rows, values] -> [rows, out + 1]: the first `out` directions of public pictures (0: half of
+  whiten,        // [rows, values] -> [rows, out + 1]: the first `out` directions of public images (0: half of
                  // them), `rate` the shrinkage of what they vary by, and the constant `spread`
   pad_shortcut,  // every stride-th pixel, and zeros for as many channels before as behind: `out` channels
   sigmoid,

@@ -248,7 +248,7 @@ class Planner {
   }
 
   void PlaceWhiten(const Layer& layer, std::int64_t values, LayerNode& node) {
-    constexpr std::int64_t kMaxDirections = 3072;  // directions that the fitting pictures tell apart
+    constexpr std::int64_t kMaxDirections = 3072;  // directions that the fitting images tell apart
     const std::int64_t kept = layer.out == 0 ? std::min((values + 1) / 2, kMaxDirections) : std::min(layer.out, values);
     AddConstant(layer.name + ".mean", {values}, node);
     AddConstant(layer.name + ".components", {kept, values}, node);
@@ -366,7 +366,7 @@ class Planner {
   std::uint64_t dropouts_ = 0;
 };
 
-// Layers, in order, whose result is a picture and the only thing that the layers behind them read.
+// Layers, in order, whose result is an image and the only thing that the layers behind them read.
 std::vector<MiddleLayer> MiddleLayers(const LayerPlan& plan) {
   std::vector<MiddleLayer> found;
   std::int32_t earliest = static_cast<std::int32_t>(plan.nodes.size());  // input of any layer behind

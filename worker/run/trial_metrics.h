@@ -9,7 +9,7 @@
 
 namespace retort::worker {
 
-// Metrics of every finished trial, beside those of its method: "data.skipped", where pictures were left out;
+// Metrics of every finished trial, beside those of its method: "data.skipped", where images were left out;
 // "test.sensitive_accuracy", where the data names sensitive classes and `outcome` was evaluated; "student.parameters",
 // trainable values of a student's network, and of a teacher's that is one. Error: usage, as MakeNetwork.
 [[nodiscard]] Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, const Outcome& outcome);

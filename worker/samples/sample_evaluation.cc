@@ -20,15 +20,15 @@ namespace retort::worker::samples {
 namespace {
 
 constexpr std::int64_t kEpochs = 10, kTrainingBatch = 128;
-constexpr std::int64_t kHeldOut = 10;  // one of so many pictures chooses
+constexpr std::int64_t kHeldOut = 10;  // one of so many images chooses
 constexpr double kRate = 1e-3;
 
 }  // namespace
 
 Result<cluster::SampleEvaluation> EvaluateSamples(
-    const TrialSpec& spec, const PictureFrame& frame, const LabelledPictures& samples, const Examples& test,
+    const TrialSpec& spec, const ImageFrame& frame, const LabelledImages& samples, const Examples& test,
     std::uint64_t seed, const std::function<void(std::int64_t step, std::int64_t steps)>& progress) {
-  const Examples all(NormalisePictures(samples.pictures, frame.scale), samples.labels);
+  const Examples all(NormaliseImages(samples.pictures, frame.scale), samples.labels);
   RETORT_CHECK(all.size() >= kMinEvaluated && test.size() >= 2);
   cluster::SampleEvaluation evaluation;
   evaluation.network = spec.network;

@@ -14,7 +14,7 @@ namespace retort::worker {
 
 namespace {
 
-constexpr int kCropBorder = 4;  // pixels, usual for 32x32 pictures
+constexpr int kCropBorder = 4;  // pixels, usual for 32x32 images
 
 AugmentationKind ChooseAugmentation(const TrialSpec& spec) {
   switch (spec.inputs.augment) {

@@ -19,7 +19,7 @@ namespace retort::worker {
 
 // Rows `rows` (i64 [k]) of `examples`, normalised by `scale`, augmented by spec.inputs.augment and spec.inputs.shift:
 // f32 [k, C, H, W]. `places`: theirs in the whole batch of `step`, so that a gang's members see what one alone would
-// (MakeAugmentedBatch). `seed`: the trial's where there is none. Error: that of decoding a picture.
+// (MakeAugmentedBatch). `seed`: the trial's where there is none. Error: that of decoding an image.
 [[nodiscard]] Result<at::Tensor> MakeTrainingImages(const TrialSpec& spec, const PixelScale& scale,
                                                     const Examples& examples, const at::Tensor& rows, std::int64_t step,
                                                     const RowPlaces& places,

@@ -20,7 +20,7 @@
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/commands/shipped_sweeps.h"
-#include "orchestrator/cli/render/audit_picture.h"
+#include "orchestrator/cli/render/audit_chart.h"
 #include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/shell/command_tree.h"
@@ -237,9 +237,9 @@ std::optional<AuditCost> FindCost(const Invocation& call, const Audited& audited
 // The curves of attacks by score, beside what else is stored of the trial.
 Status DrawCurves(const Invocation& call, const ResultsView& view, const TrialView& trial,
                   const privacy::AuditReport& report) {
-  const std::optional<plot::Picture> picture = MakeAuditPicture(FormatTrialName(trial.spec), report);
-  if (!picture) return {};
-  RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(*picture, plot::Format::svg));
+  const std::optional<plot::Chart> image = MakeAuditChart(FormatTrialName(trial.spec), report);
+  if (!image) return {};
+  RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(*image, plot::Format::svg));
   const OutputRule rule{.force = true, .mark = kSvgMark, .kind = "figure"};
   return WriteOutput(call.env, view.directory + "/" + trial.folder + "/audit-membership.svg", bytes, rule);
 }

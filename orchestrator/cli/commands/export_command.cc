@@ -10,7 +10,7 @@
 
 #include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/privacy/image_claims.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/export_folder.h"
 #include "orchestrator/cli/commands/network_description.h"
@@ -230,11 +230,11 @@ Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part,
   return part.encode(what, format);
 }
 
-// A generator gives away what its pictures do. Empty for every other part.
+// A generator gives away what its images do. Empty for every other part.
 std::string WarnOfGenerator(const ExportedPart& part, const TrialSpec& spec,
                             const std::optional<storage::ResultRow>& row) {
   if (part.encode != EncodeGenerator || !row) return "";
-  return privacy::WarnOfPictures(privacy::ComputePictureClaims(spec, row->claims));
+  return privacy::WarnOfImages(privacy::ComputeImageClaims(spec, row->claims));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "cluster/worker_questions.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/privacy/image_claims.h"
 #include "orchestrator/agent/worker_query.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/version.h"
@@ -55,7 +55,7 @@ ordered_json DescribeTrial(const TrialSpec& spec, const std::vector<privacy::Cla
 }
 
 ordered_json DescribeGenerator(const TrialView& trial) {
-  return DescribeTrial(trial.spec, trial.row ? privacy::ComputePictureClaims(trial.spec, trial.row->claims)
+  return DescribeTrial(trial.spec, trial.row ? privacy::ComputeImageClaims(trial.spec, trial.row->claims)
                                              : std::vector<privacy::Claim>());
 }
 

@@ -8,7 +8,7 @@
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/plot/render.h"
 #include "orchestrator/results/refuted_claims.h"
@@ -76,9 +76,7 @@ class FigureWriter {
     const auto recorded = [this](const TrialView& trial) {
       return storage::ReadAttemptResults(view_.directory + "/" + trial.row->attempt_file);
     };
-    const auto pictures = [this, &spec](const DataSpec& data) {
-      return ReadSplitPictures(call_.env, data, spec.count);
-    };
+    const auto pictures = [this, &spec](const DataSpec& data) { return ReadSplitImages(call_.env, data, spec.count); };
     RETORT_ASSIGN_OR_RETURN(const FigureData data,
                             BuildFigure(spec, {plan_, view_, published, recorded, plan_.profile == "smoke", pictures}));
     std::vector<std::string> files;
@@ -102,10 +100,10 @@ class FigureWriter {
     all_drawn_ = false;
     std::string what = "there is nothing to draw for " + data.spec.name + ": ";
     const std::string& from = call_.line.from;
-    const bool kept = from.empty() || !ShowsPictures(data.spec.kind);
+    const bool kept = from.empty() || !ShowsImages(data.spec.kind);
     if (!kept)
       what += from + " holds rows, and rows keep no pictures: draw it where the sweep ran";
-    else if (ShowsPictures(data.spec.kind))
+    else if (ShowsImages(data.spec.kind))
       what += "no trial of it has ended and kept samples";
     else
       what += "no " + data.spec.y + " is stored in " + (from.empty() ? view_.directory : from);
@@ -117,7 +115,7 @@ class FigureWriter {
   Status Draw(const FigureData& data, std::vector<std::string>& files) {
     const storage::UmaskScope modes(call_.line.out.empty() ? ChooseUmask(call_, view_.directory) : call_.umask);
     RETORT_RETURN_IF_ERROR(call_.env.CreateDirectories(folder_));
-    const plot::Picture picture = MakePicture(data);
+    const plot::Chart picture = MakeChart(data);
     for (const auto& [format, name] : {std::pair{plot::Format::svg, "svg"}, std::pair{plot::Format::png, "png"}}) {
       if (call_.line.plot.format != "both" && call_.line.plot.format != name) continue;
       RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(picture, format));

@@ -15,7 +15,7 @@
 #include "experiments/base/number_text.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/privacy/image_claims.h"
 #include "orchestrator/agent/worker_query.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/open_results.h"
@@ -25,7 +25,7 @@
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/synthetic_store.h"
 #include "orchestrator/results/trial_names.h"
-#include "storage/datasets/picture_writer.h"
+#include "storage/datasets/image_set_writer.h"
 #include "storage/files/file_modes.h"
 #include "storage/files/temporary_folder.h"
 #include "storage/results/attempt_file.h"
@@ -43,8 +43,8 @@ struct SampleSource {
   const ResultsView& view;
   const TrialView& trial;
   storage::AttemptFile file;
-  storage::PictureSet set;               // with the count that was asked for
-  std::vector<privacy::Claim> pictures;  // of the pictures; those of the labels are the row's
+  storage::WrittenImages set;            // with the count that was asked for
+  std::vector<privacy::Claim> pictures;  // of the images; those of the labels are the row's
   const TrialView* teacher = nullptr;    // with a row; null where there is none
 };
 
@@ -63,7 +63,7 @@ Result<SampleSource> FindSource(const CommandLine& line, const ResultsView& view
   const std::vector<std::int64_t>& shape = source.file.samples->images.shape;
   if (shape.size() != 4) return DamageError("'" + trial->row->attempt_file + "' has samples of another shape.");
   source.set = {line.sample.count, shape[1], shape[2], shape[3], source.file.evaluation->classes};
-  source.pictures = privacy::ComputePictureClaims(trial->spec, trial->row->claims);
+  source.pictures = privacy::ComputeImageClaims(trial->spec, trial->row->claims);
   for (const TrialView& other : view.trials)
     if (trial->spec.parent && other.spec.id == *trial->spec.parent && other.row) source.teacher = &other;
   return source;
@@ -74,7 +74,7 @@ bool IsProvenForExamples(const privacy::Claim& claim) {
          std::isfinite(claim.epsilon);
 }
 
-// Labels of new pictures by the teacher are new answers. Those of a teacher that was trained with DP-SGD cost nothing
+// Labels of new images by the teacher are new answers. Those of a teacher that was trained with DP-SGD cost nothing
 // more; those of another would have to be charged, which the row of a trial that has ended cannot be.
 Result<SampleLabels> ChooseTeacherLabels(const SampleSource& source) {
   const TrialSpec& spec = source.trial.spec;
@@ -184,7 +184,7 @@ ordered_json EvaluationJson(const std::optional<cluster::SampleEvaluation>& eval
   return json;
 }
 
-// What lies beside the pictures, and what --json prints.
+// What lies beside the images, and what --json prints.
 ordered_json SampleJson(const CommandLine& line, const SampleSource& source, SampleLabels labels,
                         const cluster::SampleReport& report, const std::string& warning) {
   const TrialView& trial = source.trial;
@@ -211,7 +211,7 @@ ordered_json SampleJson(const CommandLine& line, const SampleSource& source, Sam
   return document;
 }
 
-// Beside the trial, so that tables show it. One who may read results and not write them has pictures and figures all
+// Beside the trial, so that tables show it. One who may read results and not write them has images and figures all
 // the same, and is told.
 void KeepEvaluation(const Invocation& call, const SampleSource& source, SampleLabels labels,
                     const cluster::SampleReport& report) {
@@ -249,7 +249,7 @@ void AddSample(CLI::App& app, CommandLine& line, RawWords& words) {
       ->add_option("--format", line.sample.format,
                    "idx (grey, as MNIST), png (a folder a class), npz, or webdataset (tar archives)")
       ->required()
-      ->check(CLI::IsMember(storage::ListPictureFormats()));
+      ->check(CLI::IsMember(storage::ListImageSetFormats()));
   command->add_option("--out", line.out, "The folder to write")->required()->type_name("PATH");
   command
       ->add_option("--labels", line.sample.labels,
@@ -273,12 +273,12 @@ int ExecuteSample(const Invocation& call) {
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<SampleSource> source = FindSource(line, *view);
   if (!source.ok()) return call.console.Fail(source.status());
-  if (const Status fits = storage::CheckPictureFormat(line.sample.format, source->set); !fits.ok())
+  if (const Status fits = storage::CheckImageSetFormat(line.sample.format, source->set); !fits.ok())
     return call.console.Fail(fits);
   const Result<SampleLabels> labels = ChooseSampleLabels(line, *source);
   if (!labels.ok()) return call.console.Fail(labels.status());
-  const std::string warning = privacy::WarnOfPictures(source->pictures);
-  call.console.Message(warning.empty() ? "the pictures carry " + privacy::DescribePictures(source->pictures)
+  const std::string warning = privacy::WarnOfImages(source->pictures);
+  call.console.Message(warning.empty() ? "the pictures carry " + privacy::DescribeImages(source->pictures)
                                        : "warning: " + warning);
   const storage::UmaskScope users(call.umask);  // also of what the worker writes
   Result<storage::TemporaryFolder> folder = storage::TemporaryFolder::For(line.out);

@@ -261,7 +261,7 @@ std::vector<std::string> MakeCaption(const FigureData& data) {
   if (data.smoke) add("smoke: a run of a few steps that shows that the sweep works; its values mean nothing.");
   if (data.spec.kind == FigureKind::map)
     for (std::string& sentence : MapSentences(data)) add(std::move(sentence));
-  if (!ShowsPictures(data.spec.kind)) add(SeedsSentence(data));
+  if (!ShowsImages(data.spec.kind)) add(SeedsSentence(data));
   add(PublishedSentence(data));
   add(MissingSentence(data));
   add(PartialSentence(data));

@@ -79,7 +79,7 @@ std::string NetworkText(const TrialSpec& spec) {
   const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.layers);
   if (!layers.ok()) return "";
   const DataSpec& data = *spec.data;
-  const PictureShape picture{data.channels, data.height, data.width};
+  const InputShape picture{data.channels, data.height, data.width};
   const PlannedShapes planned = PlanShapes(*layers, picture, data.classes);
   std::string out = fmt::format("  {}  {} layers", spec.network, layers->size());
   if (!planned.misfit && data.height > 0)

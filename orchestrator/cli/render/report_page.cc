@@ -264,17 +264,17 @@ void WriteContents(Html& html, bool figures) {
 // The parts, which find out on their way what cannot be read.
 std::string MakeMain(const ReportSources& sources, ReportPage& page) {
   Html html;
-  std::size_t picture_bytes = 0;
+  std::size_t drawn_bytes = 0;
   {
     const HtmlScope main(html, "main");
     WriteTables(html, sources);
-    WriteFigures(html, sources, picture_bytes);
+    WriteFigures(html, sources, drawn_bytes);
     WritePrivacy(html, sources);
     WriteFailures(html, sources);
     WriteTimings(html, sources);
     WriteProvenance(html, sources);
     WriteCommands(html, sources);
-    page.detailed = WriteTrials(html, sources, picture_bytes, page.troubles);
+    page.detailed = WriteTrials(html, sources, drawn_bytes, page.troubles);
   }
   for (const auto& [trial, what] : sources.attempts.unreadable()) page.troubles.push_back(what);
   return html.Take();

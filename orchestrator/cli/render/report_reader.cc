@@ -62,7 +62,7 @@ ReportPage ReadReport(storage::Env& env, ResultsView& view, const ReportRequest&
                .tables = tables,
                .attempts = attempts,
                .audit = [&](const TrialView& trial) { return FindAudit(audits, trial); },
-               .pictures = [&](const DataSpec& data, std::int64_t most) { return ReadSplitPictures(env, data, most); },
+               .pictures = [&](const DataSpec& data, std::int64_t most) { return ReadSplitImages(env, data, most); },
                .sweep_toml = toml.ok() ? *toml : "",
                .command = request.command,
                .generated = request.generated,

@@ -10,7 +10,7 @@
 #include "experiments/base/digests.h"
 #include "experiments/base/number_text.h"
 #include "orchestrator/cli/render/claim_text.h"
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 #include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/status_text.h"
 #include "orchestrator/cli/render/table_export.h"
@@ -293,7 +293,7 @@ std::string PlotCommand(const ReportSources& sources, const FigureSpec& spec) {
          (sources.plan.figures.empty() ? "" : spec.name + " ") + "--results " + QuoteForShell(sources.view.directory);
 }
 
-bool ReadsAttempts(FigureKind kind) { return kind == FigureKind::curve || ShowsPictures(kind); }
+bool ReadsAttempts(FigureKind kind) { return kind == FigureKind::curve || ShowsImages(kind); }
 
 std::vector<const TrialView*> StudentsIn(const ResultsView& view) {
   std::vector<const TrialView*> students;
@@ -312,8 +312,8 @@ std::string TooLarge(const ReportSources& sources, const FigureSpec& spec) {
 
 class FigurePart {
  public:
-  FigurePart(Html& html, const ReportSources& sources, std::size_t& picture_bytes)
-      : html_(html), sources_(sources), picture_bytes_(picture_bytes) {}
+  FigurePart(Html& html, const ReportSources& sources, std::size_t& drawn_bytes)
+      : html_(html), sources_(sources), drawn_bytes_(drawn_bytes) {}
 
   // `declared`: in the sweep file. One that is not is worth no word when there is nothing to draw.
   void Write(const FigureSpec& spec, bool declared) {
@@ -349,13 +349,13 @@ class FigurePart {
   }
 
   void Draw(const FigureData& data) {
-    const plot::Picture picture = MakePicture(data);
+    const plot::Chart picture = MakeChart(data);
     const Result<std::string> svg = plot::Render(picture, plot::Format::svg);
     if (!svg.ok()) return Say(data.spec, svg.status().message());
     const std::string bytes = FormatBase64(*svg);
-    if (picture_bytes_ + bytes.size() > sources_.limits.picture_bytes)
+    if (drawn_bytes_ + bytes.size() > sources_.limits.drawn_bytes)
       return LeaveOut(data.spec, "the page has as many pictures as it may hold");
-    picture_bytes_ += bytes.size();
+    drawn_bytes_ += bytes.size();
     html_.Element("h3", "Figure " + data.spec.name);
     const HtmlScope figure(html_, "figure");
     const bool fits = picture.description.size() <= kLongestAlternative;
@@ -376,17 +376,17 @@ class FigurePart {
 
   Html& html_;
   const ReportSources& sources_;
-  std::size_t& picture_bytes_;
+  std::size_t& drawn_bytes_;
 };
 
 }  // namespace
 
-void WriteFigures(Html& html, const ReportSources& sources, std::size_t& picture_bytes) {
+void WriteFigures(Html& html, const ReportSources& sources, std::size_t& drawn_bytes) {
   const std::vector<FigureSpec>& declared = sources.plan.figures;
   if (sources.plan.trials.empty()) return;
   const HtmlScope section(html, "section", {{"aria-labelledby", "figures"}});
   html.Element("h2", "Figures", {{"id", "figures"}});
-  FigurePart part(html, sources, picture_bytes);
+  FigurePart part(html, sources, drawn_bytes);
   if (declared.empty()) part.Write(MakeDefaultFigure(sources.plan), false);
   for (std::size_t i = 0; i < std::min(declared.size(), sources.limits.figures); ++i) part.Write(declared[i], true);
   if (declared.size() > sources.limits.figures)

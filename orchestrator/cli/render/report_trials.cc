@@ -120,7 +120,7 @@ void WriteLeftOut(Html& html, const ReportSources& sources, std::size_t detailed
 
 }  // namespace
 
-std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& picture_bytes,
+std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& drawn_bytes,
                         std::vector<std::string>& troubles) {
   const HtmlScope section(html, "section", {{"aria-labelledby", "trials"}});
   html.Element("h2", "Trials", {{"id", "trials"}});
@@ -131,7 +131,7 @@ std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& p
   std::unordered_map<TrialId, std::vector<const storage::LedgerEntry*>> ledger;
   for (const storage::LedgerEntry& entry : sources.view.ledger) ledger[entry.attempt.trial].push_back(&entry);
   for (const TrialView* trial : detailed)
-    WriteTrial(html, sources, *trial, ledger[trial->spec.id], picture_bytes, troubles);
+    WriteTrial(html, sources, *trial, ledger[trial->spec.id], drawn_bytes, troubles);
   return detailed.size();
 }
 

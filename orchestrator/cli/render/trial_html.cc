@@ -10,7 +10,7 @@
 #include "orchestrator/cli/render/claim_text.h"
 #include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/json_documents.h"
-#include "orchestrator/cli/render/trial_pictures.h"
+#include "orchestrator/cli/render/trial_drawings.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/tables/statistics.h"
 #include "orchestrator/results/trial_names.h"
@@ -101,7 +101,7 @@ class TrialPart {
     html_.Element("pre", FormatFindings(**audit, kAuditWidth), {{"tabindex", "0"}});
   }
 
-  void Recorded(std::size_t& picture_bytes) {
+  void Recorded(std::size_t& drawn_bytes) {
     const storage::AttemptFile file = sources_.attempts.Read(trial_);
     if (const auto trouble = sources_.attempts.unreadable().find(trial_.spec.id);
         trouble != sources_.attempts.unreadable().end())
@@ -113,9 +113,9 @@ class TrialPart {
     }
     if (file.evaluation) {
       html_.Element("h4", "Confusion");
-      WriteConfusion(html_, name_, *file.evaluation, picture_bytes, sources_.limits.picture_bytes);
+      WriteConfusion(html_, name_, *file.evaluation, drawn_bytes, sources_.limits.drawn_bytes);
     }
-    if (file.samples) Samples(*file.samples, picture_bytes);
+    if (file.samples) Samples(*file.samples, drawn_bytes);
   }
 
   void Commands() {
@@ -131,12 +131,12 @@ class TrialPart {
 
  private:
   // A page may be passed on.
-  void Samples(const storage::Samples& samples, std::size_t& picture_bytes) {
+  void Samples(const storage::Samples& samples, std::size_t& drawn_bytes) {
     html_.Element("h4", "Samples");
     if (trial_.spec.source == QuerySource::private_split)
       return html_.Paragraph("The samples are not shown: this trial queries private examples.");
     const ReportLimits& limits = sources_.limits;
-    WriteSamples(html_, name_, samples, {limits.samples, limits.sample_bytes, limits.picture_bytes}, picture_bytes);
+    WriteSamples(html_, name_, samples, {limits.samples, limits.sample_bytes, limits.drawn_bytes}, drawn_bytes);
   }
 
   static std::string LedgerWords(const Ledger& ledger) {
@@ -170,7 +170,7 @@ std::string FormatSummary(const TrialView& trial, const std::string& metric) {
 std::string FormatTrialAnchor(const TrialView& trial) { return "trial-" + trial.spec.id.Hex(); }
 
 void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial,
-                const std::vector<const storage::LedgerEntry*>& ledger, std::size_t& picture_bytes,
+                const std::vector<const storage::LedgerEntry*>& ledger, std::size_t& drawn_bytes,
                 std::vector<std::string>& troubles) {
   const HtmlScope details(html, "details");
   const std::string metric = sources.tables.empty() ? "test.accuracy" : sources.tables.front().spec.metric;
@@ -181,7 +181,7 @@ void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial
   WriteFacts(html, CollectFacts(trial));
   part.Privacy(ledger);
   part.Audit(troubles);
-  part.Recorded(picture_bytes);
+  part.Recorded(drawn_bytes);
   part.Commands();
 }
 

@@ -12,7 +12,7 @@
 #include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/status_text.h"
-#include "orchestrator/cli/render/trial_pictures.h"
+#include "orchestrator/cli/render/trial_drawings.h"
 #include "orchestrator/core/step_watch.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/trial_names.h"

@@ -196,11 +196,11 @@ class FigureBuilder {
   }
 
   Status Run() {
-    // Pictures have a panel each, which all keys name.
-    const bool pictures = ShowsPictures(data_.spec.kind);
-    data_.keys.assign(table_.spec.rows.begin() + (has_panels_ && !pictures ? 1 : 0), table_.spec.rows.end());
+    // Images have a panel each, which all keys name.
+    const bool images = ShowsImages(data_.spec.kind);
+    data_.keys.assign(table_.spec.rows.begin() + (has_panels_ && !images ? 1 : 0), table_.spec.rows.end());
     data_.epsilons = FindTargets(data_, table_, specs_);
-    if (pictures) return AddPictures();
+    if (images) return AddSheets();
     FindVarying();
     if (data_.spec.kind != FigureKind::curve) ChooseCategories();
     for (const TableCell& cell : table_.cells) AddCell(cell);
@@ -320,7 +320,7 @@ class FigureBuilder {
     return values;
   }
 
-  Status AddPictures() {
+  Status AddSheets() {
     RETORT_RETURN_IF_ERROR(AddImages(data_, table_, sources_, specs_, views_));
     return data_.spec.kind == FigureKind::map ? AddMaps(data_, sources_, specs_) : Status();
   }

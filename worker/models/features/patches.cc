@@ -26,7 +26,7 @@ constexpr double kZca = 0.1;  // added to the variance of every direction
 constexpr std::int64_t kPatchesEach = 16, kClusterRounds = 10;
 constexpr std::uint64_t kPlacesKey = 0x7061746368, kStartKey = 0x7374617274;  // public: the same for everybody
 
-// [n * kPatchesEach, values], at places that are drawn for each picture.
+// [n * kPatchesEach, values], at places that are drawn for each image.
 at::Tensor DrawPatches(const at::Tensor& pictures, std::int64_t extent) {
   const std::int64_t n = pictures.size(0), values = pictures.size(1) * extent * extent;
   const std::int64_t down = pictures.size(2) - extent + 1, across = pictures.size(3) - extent + 1;

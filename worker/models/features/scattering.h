@@ -8,11 +8,11 @@
 namespace retort::worker {
 
 inline constexpr std::int64_t kScatteringStride = 4;
-inline constexpr std::int64_t kScatteringBorder = 4;  // pixels that are repeated around the picture, and one more
+inline constexpr std::int64_t kScatteringBorder = 4;  // pixels that are repeated around the image, and one more
                                                       // behind an odd number of them
 
 // The transforms of the Morlet wavelets of scale 2^scale, which are real: f32 [orientations, height, width] for
-// pictures of that height and width, border included.
+// images of that height and width, border included.
 struct PlaneExtents {
   std::int64_t height = 0, width = 0;
 };

@@ -1,4 +1,4 @@
-// Whitening: directions in which pictures differ little are stretched.
+// Whitening: directions in which images differ little are stretched.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,7 +7,7 @@
 
 namespace retort::worker {
 
-// Learnt from public pictures.
+// Learnt from public images.
 struct Whitening {
   at::Tensor mean;        // f32 [values]
   at::Tensor components;  // f32 [kept, values]: the directions of most variance, each over the root of what it has

@@ -119,7 +119,7 @@ TEST(MethodClaims, EveryClientsResponsesCountForThatClient) {
   EXPECT_GT(Get(PlannedClaims(spec, EnsembleClaims(Partition::shards)), Adjacency::member).epsilon, 0.05);
 }
 
-// Three slots of four collapse to one picture, which is answered once; the fourth is another one in every step.
+// Three slots of four collapse to one image, which is answered once; the fourth is another one in every step.
 TEST(MethodClaims, ASlotMayHaveHadAllTheAnswersThatWereDrawn) {
   TrialSpec spec = Student("dpsd-label");
   spec.generator.discriminator = Discriminator::student;
@@ -213,7 +213,7 @@ TEST(MethodClaims, WhatWasAskedIsNotForgottenWhereNothingWasRecorded) {
   }
 }
 
-// The paper's CIFAR-10 figure: 40,000 public pictures, q = 0.5, S = 512, (40 + 5 * 8) epochs.
+// The paper's CIFAR-10 figure: 40,000 public images, q = 0.5, S = 512, (40 + 5 * 8) epochs.
 TEST(MethodClaims, RonasFormulaGivesItsPrintedEpsilon) {
   TrialSpec spec = Student("rona");
   auto data = std::make_shared<DataSpec>(*spec.data);

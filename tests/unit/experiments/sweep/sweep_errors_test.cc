@@ -427,13 +427,13 @@ std::vector<Diagnostic> CheckExampleClaim(const std::string& data, const std::st
 TEST(SweepErrors, ShardsThatFollowExamplesHaveNoExampleClaim) {
   const std::string split = "split = { train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }\n";
   const std::string digits = "reader = \"idx\"\npath = \"p\"\n" + split;
-  const std::string pictures = "reader = \"pictures\"\npath = \"p\"\nresize = 32\ncrop = 32\n" + split;
+  const std::string images = "reader = \"pictures\"\npath = \"p\"\nresize = 32\ncrop = 32\n" + split;
   EXPECT_TRUE(CheckExampleClaim(digits, "").empty());
-  EXPECT_TRUE(CheckExampleClaim(pictures + "on_error = \"fail\"\n", "").empty());
+  EXPECT_TRUE(CheckExampleClaim(images + "on_error = \"fail\"\n", "").empty());
   const std::pair<std::string, std::vector<Diagnostic>> wrong[] = {
       {"Dirichlet", CheckExampleClaim(digits, ", partition = \"dirichlet\"")},
       {"data.set.sensitive_classes", CheckExampleClaim(digits + "sensitive_classes = [6]\n", "")},
-      {"data.set.on_error", CheckExampleClaim(pictures + "on_error = \"skip-and-count\"\n", "")}};
+      {"data.set.on_error", CheckExampleClaim(images + "on_error = \"skip-and-count\"\n", "")}};
   for (const auto& [why, errors] : wrong) {
     ASSERT_EQ(errors.size(), 1U) << why;
     EXPECT_EQ(errors[0].key, "trial.claim") << Render(errors[0]);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "orchestrator/cli/render/figure_caption.h"
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 #include "orchestrator/results/tables/figure_data.h"
 #include "orchestrator/results/tables/figure_words.h"
 #include "tests/unit/orchestrator/results/sample_results.h"
@@ -136,26 +136,26 @@ TEST(PlotFigure, AMissingPointIsAGapAndIsSaid) {
   const FigureData data = NoiseSweep().Figure(Against("sigma", {"reading"}));
   EXPECT_EQ(data.missing, 1);
   EXPECT_EQ(data.all, 6);
-  const plot::Picture picture = MakePicture(data);
-  EXPECT_THAT(picture.panels[0].lines[1].gaps, ElementsAre(100));
-  EXPECT_EQ(picture.panels[0].lines[1].points.size(), 2U);
-  EXPECT_THAT(picture.caption, Contains(AllOf(HasSubstr("Missing: 1 of 6"), HasSubstr("printed: σ = 100"))));
+  const plot::Chart chart = MakeChart(data);
+  EXPECT_THAT(chart.panels[0].lines[1].gaps, ElementsAre(100));
+  EXPECT_EQ(chart.panels[0].lines[1].points.size(), 2U);
+  EXPECT_THAT(chart.caption, Contains(AllOf(HasSubstr("Missing: 1 of 6"), HasSubstr("printed: σ = 100"))));
 }
 
 TEST(PlotFigure, AccuracyIsInPercentWithinItsBounds) {
-  const plot::Picture picture = MakePicture(NoiseSweep().Figure(Against("sigma")));
-  EXPECT_EQ(picture.y.label, "test accuracy (%)");
-  EXPECT_THAT(picture.y.least, Optional(0.0));
-  EXPECT_THAT(picture.y.most, Optional(100.0));
-  EXPECT_NEAR(picture.panels[0].lines[0].points[0].y, 91, 1e-9);
-  EXPECT_EQ(picture.x.label, "noise scale σ");
+  const plot::Chart chart = MakeChart(NoiseSweep().Figure(Against("sigma")));
+  EXPECT_EQ(chart.y.label, "test accuracy (%)");
+  EXPECT_THAT(chart.y.least, Optional(0.0));
+  EXPECT_THAT(chart.y.most, Optional(100.0));
+  EXPECT_NEAR(chart.panels[0].lines[0].points[0].y, 91, 1e-9);
+  EXPECT_EQ(chart.x.label, "noise scale σ");
 }
 
 TEST(PlotFigure, SmokeIsMarkedInThePictureAndTheCaption) {
-  const plot::Picture picture = MakePicture(NoiseSweep().Figure(Against("sigma"), {}, true));
-  EXPECT_EQ(picture.badge, "smoke");
-  EXPECT_THAT(picture.caption.front(), HasSubstr("smoke"));
-  EXPECT_EQ(MakePicture(NoiseSweep().Figure(Against("sigma"))).badge, "");
+  const plot::Chart chart = MakeChart(NoiseSweep().Figure(Against("sigma"), {}, true));
+  EXPECT_EQ(chart.badge, "smoke");
+  EXPECT_THAT(chart.caption.front(), HasSubstr("smoke"));
+  EXPECT_EQ(MakeChart(NoiseSweep().Figure(Against("sigma"))).badge, "");
 }
 
 // What the sample trials claim: a formula at each noise scale, no example claim, and a teacher claim.
@@ -242,9 +242,9 @@ TEST(PlotFigure, PublishedPointsAreSeriesOfTheirOwn) {
   ASSERT_NE(lens, data.panels[0].series.end());
   EXPECT_EQ(lens->points.size(), 2U);
   EXPECT_EQ(lens->points[0].state, CellState::quoted);
-  const plot::Picture picture = MakePicture(data);
-  EXPECT_EQ(picture.panels[0].lines[0].published.size(), 2U);
-  EXPECT_THAT(picture.caption, Contains(HasSubstr("Hollow: published, dpdfd-ijcai23/table1")));
+  const plot::Chart chart = MakeChart(data);
+  EXPECT_EQ(chart.panels[0].lines[0].published.size(), 2U);
+  EXPECT_THAT(chart.caption, Contains(HasSubstr("Hollow: published, dpdfd-ijcai23/table1")));
 }
 
 TEST(PlotFigure, TrialsToWhichXDoesNotApplyAreALineAcross) {
@@ -254,20 +254,20 @@ TEST(PlotFigure, TrialsToWhichXDoesNotApplyAreALineAcross) {
   sweep.plan.trials.push_back(baseline);
   sweep.view.trials.push_back(testing::Finished(baseline, 0.938, 1, {}));
   const FigureData data = sweep.Figure(Against("sigma", {"method", "reading"}));
-  const plot::Picture picture = MakePicture(data);
-  ASSERT_EQ(picture.panels[0].rules.size(), 1U);
-  EXPECT_NEAR(picture.panels[0].rules[0].y, 93.8, 1e-9);
-  EXPECT_EQ(picture.panels[0].rules[0].label, "dpsgd");
-  EXPECT_EQ(picture.panels[0].lines.size(), 2U);
+  const plot::Chart chart = MakeChart(data);
+  ASSERT_EQ(chart.panels[0].rules.size(), 1U);
+  EXPECT_NEAR(chart.panels[0].rules[0].y, 93.8, 1e-9);
+  EXPECT_EQ(chart.panels[0].rules[0].label, "dpsgd");
+  EXPECT_EQ(chart.panels[0].lines.size(), 2U);
 }
 
 TEST(PlotFigure, TeachersAreDashedLinesWhereTheFigureAsksForThem) {
   FigureSpec spec = Against("sigma");
-  EXPECT_TRUE(MakePicture(NoiseSweep().Figure(spec)).panels[0].rules.empty());
+  EXPECT_TRUE(MakeChart(NoiseSweep().Figure(spec)).panels[0].rules.empty());
   spec.teachers = true;
-  const plot::Picture picture = MakePicture(NoiseSweep().Figure(spec));
-  ASSERT_EQ(picture.panels[0].rules.size(), 1U);
-  EXPECT_NEAR(picture.panels[0].rules[0].y, 97.8, 1e-9);
+  const plot::Chart chart = MakeChart(NoiseSweep().Figure(spec));
+  ASSERT_EQ(chart.panels[0].rules.size(), 1U);
+  EXPECT_NEAR(chart.panels[0].rules[0].y, 97.8, 1e-9);
 }
 
 TEST(PlotFigure, BarsStandAtCategories) {
@@ -329,13 +329,13 @@ TEST(PlotFigure, SamplesAreOnePanelEachWithWhatTheyWereChargedUnder) {
   ASSERT_EQ(data.images.size(), 6U);
   EXPECT_TRUE(data.images[0].samples.has_value());
   EXPECT_EQ(data.missing, 5);
-  const plot::Picture picture = MakePicture(data);
-  EXPECT_EQ(picture.columns, 3U);
-  EXPECT_EQ(picture.sheets[0].count, 36);
-  EXPECT_EQ(picture.sheets[0].pixels.size(), 36U * 4);
-  EXPECT_EQ(picture.sheets[0].title, "working, σ = 50");
-  EXPECT_THAT(picture.sheets[0].notes, Contains(HasSubstr("teacher, replace: unbounded")));
-  EXPECT_EQ(picture.sheets[1].count, 0);
+  const plot::Chart chart = MakeChart(data);
+  EXPECT_EQ(chart.columns, 3U);
+  EXPECT_EQ(chart.sheets[0].count, 36);
+  EXPECT_EQ(chart.sheets[0].pixels.size(), 36U * 4);
+  EXPECT_EQ(chart.sheets[0].title, "working, σ = 50");
+  EXPECT_THAT(chart.sheets[0].notes, Contains(HasSubstr("teacher, replace: unbounded")));
+  EXPECT_EQ(chart.sheets[1].count, 0);
 }
 
 TEST(PlotFigure, SamplesOfAFigureWithPanelsAreNamedByEveryKey) {

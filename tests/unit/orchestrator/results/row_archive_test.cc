@@ -32,7 +32,7 @@ double ReadFid(const std::string& text) {
   return archive.ok() && archive->synthetic.size() == 1 ? archive->synthetic[0].second.frechet_distance : -1;
 }
 
-// `text` with its line about pictures changed, under a seal of its own.
+// `text` with its line about images changed, under a seal of its own.
 template <typename Change>
 std::string ChangeSynthetic(const std::string& text, const Change& change) {
   std::string body;

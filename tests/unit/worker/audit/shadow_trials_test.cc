@@ -118,15 +118,15 @@ TEST(ShadowData, TrainsOnOppositeHalvesAndKeepsTheRest) {
 class Remembered : public ::testing::Test {
  protected:
   Remembered() {
-    constexpr std::int64_t kPictures = 2 * kExamples + kPublic, kPixels = 16;
+    constexpr std::int64_t kImages = 2 * kExamples + kPublic, kPixels = 16;
     std::ofstream images(trials_ / "data/t10k-images-idx3-ubyte", std::ios::binary);
     std::ofstream labels(trials_ / "data/t10k-labels-idx1-ubyte", std::ios::binary);
-    for (const std::int64_t value : {std::int64_t{0x803}, kPictures, kPixels, kPixels})
+    for (const std::int64_t value : {std::int64_t{0x803}, kImages, kPixels, kPixels})
       WriteBigEndian(images, static_cast<std::uint32_t>(value));
-    for (const std::int64_t value : {std::int64_t{0x801}, kPictures})
+    for (const std::int64_t value : {std::int64_t{0x801}, kImages})
       WriteBigEndian(labels, static_cast<std::uint32_t>(value));
     const RngStream stream(9, Purpose::split);
-    for (std::int64_t i = 0; i < kPictures; ++i) {
+    for (std::int64_t i = 0; i < kImages; ++i) {
       const RngStream lane = stream.Lane(static_cast<std::uint64_t>(i));
       labels.put(static_cast<char>(lane.Below(0, 4)));
       for (std::uint64_t k = 1; k <= kPixels * kPixels; ++k) images.put(static_cast<char>(lane.Below(k, 256)));
@@ -134,7 +134,7 @@ class Remembered : public ::testing::Test {
     images.close();
     labels.close();
     trials_.data()->split = {
-        3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kPictures}, {}, {}, {}, {}, {}};
+        3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kImages}, {}, {}, {}, {}, {}};
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
   }
 
@@ -149,7 +149,7 @@ class Remembered : public ::testing::Test {
     }
     return spec;
   }
-  // By the teacher's answers to 300 public pictures: never asked about a private one.
+  // By the teacher's answers to 300 public images: never asked about a private one.
   [[nodiscard]] TrialSpec Student() const {
     TrialSpec spec = trials_.LabelledStudent();
     spec.network = "logistic";

@@ -62,7 +62,7 @@ TEST(Dataset, SplitsAreDisjointAndNormalised) {
   EXPECT_EQ(data->train.Range(0, data->train.size()).sizes(), (std::vector<std::int64_t>{120, 1, 16, 16}));
   const at::Tensor all = at::cat({data->train.labels, data->public_split.labels, data->test.labels});
   for (std::int64_t c = 0; c < 4; ++c) EXPECT_EQ((all == c).sum().item<std::int64_t>(), 50);
-  // Pictures and labels stay together: the bright quarter is the class.
+  // Images and labels stay together: the bright quarter is the class.
   const at::Tensor quarters = at::avg_pool2d(data->test.Range(0, data->test.size()), 8).flatten(1);
   EXPECT_TRUE(quarters.argmax(1).equal(data->test.labels));
 }

@@ -14,15 +14,15 @@ namespace {
 const PixelScale kScale{{0.5, 0.4, 0.3}, {0.2, 0.3, 0.4}};
 
 storage::DecodedImage Drawn(std::int64_t row) {
-  storage::DecodedImage picture;
-  picture.whole = {12, 10};
-  picture.region = {0, 0, 12, 10};
-  for (std::int64_t i = 0; i < 360; ++i) picture.rgb.push_back(static_cast<std::uint8_t>((i * 7 + row * 31) % 256));
-  picture.rgb.resize(360 + storage::kImagePadding);
-  return picture;
+  storage::DecodedImage image;
+  image.whole = {12, 10};
+  image.region = {0, 0, 12, 10};
+  for (std::int64_t i = 0; i < 360; ++i) image.rgb.push_back(static_cast<std::uint8_t>((i * 7 + row * 31) % 256));
+  image.rgb.resize(360 + storage::kImagePadding);
+  return image;
 }
 
-// Six pictures of 3 x 12 x 10, as a cache would hold them.
+// Six images of 3 x 12 x 10, as a cache would hold them.
 class StoredExamples : public ::testing::Test {
  protected:
   StoredExamples() {

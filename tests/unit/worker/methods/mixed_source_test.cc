@@ -20,7 +20,7 @@ Examples Flat(std::int64_t count, double first) {
           at::zeros({count}, at::kLong)};
 }
 
-// Public pictures of one level each, 0 to 6; private ones of others.
+// Public images of one level each, 0 to 6; private ones of others.
 Dataset Levels() {
   Dataset data;
   data.shape = {2, kMixSide, kMixSide};
@@ -69,7 +69,7 @@ TEST(PictureMixes, AThirdEachIsWholeBlendedAndPatched) {
       EXPECT_NEAR(least, most, 1e-6);
     }
   }
-  // A patch of no pixel leaves the picture whole: its side is below half a pixel in 1 of 256.
+  // A patch of no pixel leaves the image whole: its side is below half a pixel in 1 of 256.
   EXPECT_NEAR(static_cast<double>(whole) / kRows, 1.0 / 3, 0.04);
   EXPECT_NEAR(static_cast<double>(blended) / kRows, 1.0 / 3, 0.04);
   EXPECT_NEAR(static_cast<double>(patched) / kRows, 1.0 / 3, 0.04);

@@ -5,18 +5,18 @@
 
 #include <chrono>
 
-#include "worker/data/procedural_pictures.h"
+#include "worker/data/procedural_images.h"
 #include "worker/distill/transfer_set.h"
 #include "worker/gang/local_collective.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr ImageShape kPictureShape{3, 16, 16};
+constexpr ImageShape kImageShape{3, 16, 16};
 
 Dataset Colours() {
   Dataset data;
-  data.shape = kPictureShape;
+  data.shape = kImageShape;
   data.classes = 4;
   data.scale = {{0.5, 0.4, 0.3}, {0.2, 0.25, 0.5}};
   return data;

@@ -97,7 +97,7 @@ TEST(NetworkEnsemble, MembersDependOnTheirOwnShardAlone) {
   const TrialSpec spec = EnsembleSpec(Partition::shards);
   const Dataset data = Quarters();
   const Outcome before = Trained(spec, data);
-  // Another picture, with another label, in the shard of member 1.
+  // Another image, with another label, in the shard of member 1.
   const std::int64_t changed = AssignShards(spec, data).value()[1][5].item<std::int64_t>();
   Dataset other = Quarters();
   at::Tensor images = other.train.Range(0, kExamples).clone(), labels = other.train.labels.clone();

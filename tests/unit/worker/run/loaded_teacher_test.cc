@@ -58,7 +58,7 @@ class LoadedTeacherTest : public ::testing::Test {
   }
 
   // The trained teacher within a network of six outputs: its class c is output kPlaces[c], and the two others are drawn
-  // towards every picture.
+  // towards every image.
   std::vector<storage::TensorBlob> Wider() {
     std::vector<storage::TensorBlob> blobs = Trained();
     const auto last = [&blobs](const std::string& end) {

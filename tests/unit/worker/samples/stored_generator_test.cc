@@ -1,4 +1,4 @@
-// Pictures of a stored generator depend on its parameters, the seed and their number alone.
+// Images of a stored generator depend on its parameters, the seed and their number alone.
 #include "worker/samples/stored_generator.h"
 
 #include <ATen/ops/arange.h>
@@ -16,7 +16,7 @@
 namespace retort::worker::samples {
 namespace {
 
-const PictureFrame kStoredFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+const ImageFrame kStoredFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
 
 TrialSpec MakeStoredSpec() {
   TrialSpec spec;
@@ -103,7 +103,7 @@ TEST(StoredGenerator, MissingOrOtherParametersAreRefused) {
 
 TEST(StoredGenerator, BytesAreNormalisedAsDataIs) {
   const at::Tensor bytes = at::arange(256, at::kByte).view({1, 1, 16, 16});
-  const at::Tensor images = NormalisePictures(bytes, kStoredFrame.scale);
+  const at::Tensor images = NormaliseImages(bytes, kStoredFrame.scale);
   for (const std::int64_t level : {0, 1, 128, 255})
     EXPECT_EQ(images.view({-1})[level].item<float>(),
               static_cast<float>((static_cast<double>(level) / 255.0 - 0.2) / 0.4));

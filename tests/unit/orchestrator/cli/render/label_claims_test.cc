@@ -88,7 +88,7 @@ struct LabelSweep {
                 .attempts = attempts,
                 .audit = [](const TrialView&) { return Result<std::optional<privacy::AuditReport>>(std::nullopt); },
                 .pictures = [](const DataSpec&,
-                               std::int64_t) { return Result<DataPictures>(EnvironmentError("no data")); },
+                               std::int64_t) { return Result<DataImages>(EnvironmentError("no data")); },
                 .sweep_toml = "",
                 .command = "retort report",
                 .generated = 1'700'000'000,

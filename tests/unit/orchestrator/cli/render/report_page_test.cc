@@ -38,7 +38,7 @@ class ReportTest : public ::testing::Test {
          .tables = tables,
          .attempts = attempts,
          .audit = audit_,
-         .pictures = [](const DataSpec&, std::int64_t) { return Result<DataPictures>(EnvironmentError("no data")); },
+         .pictures = [](const DataSpec&, std::int64_t) { return Result<DataImages>(EnvironmentError("no data")); },
          .sweep_toml = "name = \"</pre><script>\"",
          .command = "retort report --results x",
          .generated = generated,
@@ -232,7 +232,7 @@ TEST_F(ReportTest, OfManyTrialsAllAreNamedAndSomeAreShown) {
 
 TEST_F(ReportTest, PicturesBeyondTheLimitAreLeftOutWithAWord) {
   GiveAttempt(1);
-  limits_.picture_bytes = 10;
+  limits_.drawn_bytes = 10;
   const std::string html = Make().html;
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, HasSubstr("as many pictures as it may hold"));

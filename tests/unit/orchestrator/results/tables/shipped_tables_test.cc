@@ -27,7 +27,7 @@ struct Part {
   std::int64_t size;
 };
 
-// Sizes as published. CelebA's are those of gender: of hair fewer pictures have one colour.
+// Sizes as published. CelebA's are those of gender: of hair fewer images have one colour.
 struct Published {
   std::vector<Part> parts;
   std::int64_t channels, side, classes;  // side: 0 = by the sweep's own preprocessing

@@ -1,5 +1,5 @@
-// Curves of attacks as a picture, and what shadows take as a sentence.
-#include "orchestrator/cli/render/audit_picture.h"
+// Curves of attacks as a chart, and what shadows take as a sentence.
+#include "orchestrator/cli/render/audit_chart.h"
 
 #include <gtest/gtest.h>
 
@@ -20,11 +20,11 @@ privacy::AuditFinding Attack(const std::string& subject) {
 
 TEST(AuditPicture, DrawsEachAttackBesideGuessing) {
   const privacy::AuditFinding bare;
-  const auto picture = MakeAuditPicture("dense-digits-s0",
-                                        {"", "", {bare, Attack("loss threshold, 100 private"), Attack("RMIA with 8")}});
-  ASSERT_TRUE(picture.has_value());
-  ASSERT_EQ(picture->panels.size(), 1U);
-  const std::vector<plot::Line>& lines = picture->panels[0].lines;
+  const auto chart =
+      MakeAuditChart("dense-digits-s0", {"", "", {bare, Attack("loss threshold, 100 private"), Attack("RMIA with 8")}});
+  ASSERT_TRUE(chart.has_value());
+  ASSERT_EQ(chart->panels.size(), 1U);
+  const std::vector<plot::Line>& lines = chart->panels[0].lines;
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0].label, "loss threshold");
   EXPECT_EQ(lines[2].label, "guessing");
@@ -33,8 +33,8 @@ TEST(AuditPicture, DrawsEachAttackBesideGuessing) {
   EXPECT_DOUBLE_EQ(lines[1].points[0].y, 0.1);
   EXPECT_NEAR(lines[1].points[0].interval->low, 0.0490, 5e-5);  // Clopper and Pearson 1934
   EXPECT_NEAR(lines[1].points[0].interval->high, 0.1762, 5e-5);
-  EXPECT_TRUE(picture->x.logarithmic);
-  EXPECT_FALSE(MakeAuditPicture("x", {"", "", {bare}}).has_value());
+  EXPECT_TRUE(chart->x.logarithmic);
+  EXPECT_FALSE(MakeAuditChart("x", {"", "", {bare}}).has_value());
 }
 
 TEST(AuditCostText, SaysWhatIsKnownAndWhatIsNot) {

@@ -1,4 +1,4 @@
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 
 #include <fmt/format.h>
 
@@ -19,50 +19,50 @@ class Drawing {
  public:
   explicit Drawing(const FigureData& data) : data_(data), factor_(IsInPercent(data) ? 100 : 1) {}
 
-  plot::Picture Run() {
+  plot::Chart Run() {
     Head();
     if (data_.spec.kind == FigureKind::samples) {
-      for (const FigureImages& images : data_.images) picture_.sheets.push_back(MakeSheet(images));
-      picture_.columns = Columns();
-      return std::move(picture_);
+      for (const FigureImages& images : data_.images) chart_.sheets.push_back(MakeSheet(images));
+      chart_.columns = Columns();
+      return std::move(chart_);
     }
     for (const FigureImages& images : data_.images)
-      if (data_.spec.kind == FigureKind::map) picture_.panels.push_back(MakeMapPanel(images));
-    for (const FigurePanel& panel : data_.panels) picture_.panels.push_back(MakePanel(panel));
-    return std::move(picture_);
+      if (data_.spec.kind == FigureKind::map) chart_.panels.push_back(MakeMapPanel(images));
+    for (const FigurePanel& panel : data_.panels) chart_.panels.push_back(MakePanel(panel));
+    return std::move(chart_);
   }
 
  private:
   void Head() {
     switch (data_.spec.kind) {
       case FigureKind::line:
-        picture_.marks = plot::Marks::points;
+        chart_.marks = plot::Marks::points;
         break;
       case FigureKind::bar:
-        picture_.marks = plot::Marks::bars;
+        chart_.marks = plot::Marks::bars;
         break;
       case FigureKind::curve:
-        picture_.marks = plot::Marks::curves;
+        chart_.marks = plot::Marks::curves;
         break;
       case FigureKind::samples:
-        picture_.marks = plot::Marks::sheets;
+        chart_.marks = plot::Marks::sheets;
         break;
       case FigureKind::map:
-        picture_.marks = plot::Marks::map;
+        chart_.marks = plot::Marks::map;
         break;
     }
-    picture_.title = data_.spec.title;
-    if (!ShowsPictures(data_.spec.kind)) SetAxes();
-    picture_.caption = MakeCaption(data_);
-    if (data_.smoke) picture_.badge = "smoke";
-    picture_.name = data_.spec.title.empty() ? data_.sweep + ": " + data_.spec.name : data_.spec.title;
-    picture_.description = DescribeFigure(data_);
+    chart_.title = data_.spec.title;
+    if (!ShowsImages(data_.spec.kind)) SetAxes();
+    chart_.caption = MakeCaption(data_);
+    if (data_.smoke) chart_.badge = "smoke";
+    chart_.name = data_.spec.title.empty() ? data_.sweep + ": " + data_.spec.name : data_.spec.title;
+    chart_.description = DescribeFigure(data_);
   }
 
   void SetAxes() {
-    picture_.x = {FormatXLabel(data_), data_.spec.log_x && data_.categories.empty(), data_.categories, {}, {}};
-    picture_.y = {FormatYLabel(data_), data_.spec.log_y, {}, {}, {}};
-    if (IsInPercent(data_)) picture_.y.least = 0, picture_.y.most = 100;
+    chart_.x = {FormatXLabel(data_), data_.spec.log_x && data_.categories.empty(), data_.categories, {}, {}};
+    chart_.y = {FormatYLabel(data_), data_.spec.log_y, {}, {}, {}};
+    if (IsInPercent(data_)) chart_.y.least = 0, chart_.y.most = 100;
   }
 
   plot::Panel MakePanel(const FigurePanel& panel) {
@@ -164,12 +164,12 @@ class Drawing {
 
   const FigureData& data_;
   const double factor_;
-  plot::Picture picture_;
+  plot::Chart chart_;
 };
 
 }  // namespace
 
-plot::Picture MakePicture(const FigureData& data) { return Drawing(data).Run(); }
+plot::Chart MakeChart(const FigureData& data) { return Drawing(data).Run(); }
 
 namespace {
 
@@ -252,7 +252,7 @@ ordered_json MakeFigureJson(const FigureData& data, const std::vector<std::strin
   json["figure"] = data.spec.name;
   json["kind"] = GetFigureKindName(data.spec.kind);
   json["x"] = data.spec.x;
-  json["y"] = ShowsPictures(data.spec.kind) ? ordered_json() : ordered_json(data.spec.y);
+  json["y"] = ShowsImages(data.spec.kind) ? ordered_json() : ordered_json(data.spec.y);
   json["smoke"] = data.smoke;
   json["files"] = files;
   json["panels"] = ordered_json::array();

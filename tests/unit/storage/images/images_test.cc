@@ -48,16 +48,16 @@ std::string Digest(const std::uint8_t* bytes, std::int64_t count) {
 }
 
 DecodedImage Decoded(const std::string& name, const ImageOptions& options = {}) {
-  Result<DecodedImage> picture = DecodeImage(name, ReadBytes(name), options);
-  EXPECT_TRUE(picture.ok()) << picture.status().message();
-  return picture.ok() ? *std::move(picture) : DecodedImage();
+  Result<DecodedImage> image = DecodeImage(name, ReadBytes(name), options);
+  EXPECT_TRUE(image.ok()) << image.status().message();
+  return image.ok() ? *std::move(image) : DecodedImage();
 }
 
 Status Refusal(const std::string& bytes) {
-  const Result<DecodedImage> picture = DecodeImage("shelf/p.jpg", bytes);
-  if (picture.ok()) return {};
-  EXPECT_NE(picture.status().message().find("shelf/p.jpg"), std::string::npos) << picture.status().message();
-  return picture.status();
+  const Result<DecodedImage> image = DecodeImage("shelf/p.jpg", bytes);
+  if (image.ok()) return {};
+  EXPECT_NE(image.status().message().find("shelf/p.jpg"), std::string::npos) << image.status().message();
+  return image.status();
 }
 
 TEST(PictureDecode, GivesThePixelsOfPillow) {
@@ -65,9 +65,9 @@ TEST(PictureDecode, GivesThePixelsOfPillow) {
   for (const Expected& expected : AllExpected()) {
     const bool upright = expected.file.starts_with(kUpright);
     const std::string file = expected.file.substr(upright ? kUpright.size() : 0);
-    const DecodedImage picture = Decoded(file, {{}, upright ? ExifOrientation::apply : ExifOrientation::ignore});
-    EXPECT_EQ(picture.whole, (ImageSize{expected.height, expected.width})) << expected.file;
-    EXPECT_EQ(Digest(picture.rgb.data(), expected.height * expected.width * 3), expected.pixels) << expected.file;
+    const DecodedImage image = Decoded(file, {{}, upright ? ExifOrientation::apply : ExifOrientation::ignore});
+    EXPECT_EQ(image.whole, (ImageSize{expected.height, expected.width})) << expected.file;
+    EXPECT_EQ(Digest(image.rgb.data(), expected.height * expected.width * 3), expected.pixels) << expected.file;
   }
 }
 
@@ -76,15 +76,15 @@ TEST(PicturePreparation, GivesThePixelsOfTorchvision) {
   int compared = 0;
   for (const Expected& expected : AllExpected()) {
     if (expected.planes == "-") continue;
-    const Result<PreparedImage> picture = PrepareImage(expected.file, ReadBytes(expected.file), preprocessing);
-    ASSERT_TRUE(picture.ok()) << picture.status().message();
-    EXPECT_EQ(Digest(picture->planes.data(), 3 * 56 * 56), expected.planes) << expected.file;
+    const Result<PreparedImage> image = PrepareImage(expected.file, ReadBytes(expected.file), preprocessing);
+    ASSERT_TRUE(image.ok()) << image.status().message();
+    EXPECT_EQ(Digest(image->planes.data(), 3 * 56 * 56), expected.planes) << expected.file;
     ++compared;
   }
   EXPECT_GT(compared, 30);
 }
 
-// Every region equals that part of the whole picture.
+// Every region equals that part of the whole image.
 TEST(PictureDecode, ARegionIsAPartOfTheWhole) {
   for (const std::string name : {"yuv420.jpg", "yuv422.jpg", "yuv444.jpg", "progressive.jpg", "rgb.jpg", "grey.jpg",
                                  "cmyk.jpg", "n03485407_hand-held_computer.JPEG", "one-wide.jpg", "one-high.jpg"}) {
@@ -186,9 +186,9 @@ TEST(PictureDecode, FlippedBitsEndInPixelsOrInARefusal) {
     for (std::size_t bit = 0; bit < bytes.size() * 8; bit += 101) {
       std::string flipped = bytes;
       flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-      const auto picture = DecodeImage(name, flipped, {{}, ExifOrientation::apply});
-      if (picture.ok()) continue;
-      EXPECT_NE(picture.status().code(), StatusCode::environment) << picture.status().message();
+      const auto image = DecodeImage(name, flipped, {{}, ExifOrientation::apply});
+      if (image.ok()) continue;
+      EXPECT_NE(image.status().code(), StatusCode::environment) << image.status().message();
     }
   }
 }

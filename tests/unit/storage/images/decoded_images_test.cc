@@ -29,7 +29,7 @@ Status NoProgress(std::int64_t, std::int64_t) { return {}; }
 
 class DecodedCache : public ::testing::Test {
  protected:
-  // `count` pictures; those in `broken` are cut to half.
+  // `count` images; those in `broken` are cut to half.
   ImageSet Set(std::int64_t count, std::vector<std::int64_t> broken = {}) {
     ImageSet set;
     set.digest = std::string(64, 'd');
@@ -59,8 +59,8 @@ class DecodedCache : public ::testing::Test {
   [[nodiscard]] std::string ReadRunFile(const ImageSet& set) const {
     return Cache().folder + "/" + ComputeCacheKey(set) + ".pictures";
   }
-  static std::string Planes(const DecodedImages& pictures, std::int64_t count) {
-    return {reinterpret_cast<const char*>(pictures.At(0)), static_cast<std::size_t>(count * 3 * 16 * 16)};
+  static std::string Planes(const DecodedImages& images, std::int64_t count) {
+    return {reinterpret_cast<const char*>(images.At(0)), static_cast<std::size_t>(count * 3 * 16 * 16)};
   }
 
   testing::TemporaryDirectory folder_;
@@ -73,11 +73,10 @@ TEST_F(DecodedCache, ThreadsGiveOneOrder) {
   for (const int threads : {1, 2, 7}) {
     set.order.threads = threads;
     std::vector<std::string> seen;
-    const Status status = PrepareInOrder(set.source, set.rows, set.order, [&](std::size_t k, auto picture) {
+    const Status status = PrepareInOrder(set.source, set.rows, set.order, [&](std::size_t k, auto image) {
       EXPECT_EQ(k, seen.size());
-      EXPECT_EQ(picture.ok(), k != 7 && k != 8);
-      seen.push_back(picture.ok() ? std::string(picture->planes.begin(), picture->planes.end())
-                                  : picture.status().message());
+      EXPECT_EQ(image.ok(), k != 7 && k != 8);
+      seen.push_back(image.ok() ? std::string(image->planes.begin(), image->planes.end()) : image.status().message());
       return Status();
     });
     EXPECT_TRUE(status.ok());

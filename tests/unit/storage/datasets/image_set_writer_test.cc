@@ -1,5 +1,5 @@
-// Pictures that were written are read by the readers that others' sets have; what a format cannot hold is refused.
-#include "storage/datasets/picture_writer.h"
+// Images that were written are read by the readers that others' sets have; what a format cannot hold is refused.
+#include "storage/datasets/image_set_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,19 +19,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr PictureSet kSet{.count = 3, .channels = 1, .height = 2, .width = 2, .classes = 11};
-const std::vector<std::string> kPictures = {std::string("\0\1\2\3", 4), std::string("\4\5\6\7", 4),
-                                            std::string("\xff\xfe\0\1", 4)};
+constexpr WrittenImages kSet{.count = 3, .channels = 1, .height = 2, .width = 2, .classes = 11};
+const std::vector<std::string> kShown = {std::string("\0\1\2\3", 4), std::string("\4\5\6\7", 4),
+                                         std::string("\xff\xfe\0\1", 4)};
 const std::vector<std::int64_t> kWrittenLabels = {10, 0, 2};
 
 void WriteThree(const std::string& format, const std::string& folder) {
-  auto writer = MakePictureWriter(PosixEnv(), format, folder, kSet);
+  auto writer = MakeImageSetWriter(PosixEnv(), format, folder, kSet);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
-  for (std::size_t i = 0; i < kPictures.size(); ++i) ASSERT_TRUE((*writer)->Add(kPictures[i], kWrittenLabels[i]).ok());
+  for (std::size_t i = 0; i < kShown.size(); ++i) ASSERT_TRUE((*writer)->Add(kShown[i], kWrittenLabels[i]).ok());
   ASSERT_TRUE((*writer)->Finish().ok());
 }
 
-TEST(PictureWriter, IdxIsReadAsMnistIs) {
+TEST(ImageSetWriter, IdxIsReadAsMnistIs) {
   const testing::TemporaryDirectory folder;
   WriteThree("idx", folder.path());
   const auto images = ParseIdxImages("i", *PosixEnv().ReadFile(folder / "train-images-idx3-ubyte"));
@@ -44,7 +44,7 @@ TEST(PictureWriter, IdxIsReadAsMnistIs) {
 }
 
 // torchvision.datasets.MNIST looks for all four files, and offers to fetch MNIST's in place of all when one is missing.
-TEST(PictureWriter, IdxHasTheFourFilesOfMnist) {
+TEST(ImageSetWriter, IdxHasTheFourFilesOfMnist) {
   const testing::TemporaryDirectory folder;
   WriteThree("idx", folder.path());
   EXPECT_EQ(*PosixEnv().ReadFile(folder / "t10k-images-idx3-ubyte"),
@@ -57,7 +57,7 @@ TEST(PictureWriter, IdxHasTheFourFilesOfMnist) {
   EXPECT_EQ(data.examples, 3);
 }
 
-TEST(PictureWriter, NpzHoldsImagesAndLabels) {
+TEST(ImageSetWriter, NpzHoldsImagesAndLabels) {
   const testing::TemporaryDirectory folder;
   WriteThree("npz", folder.path());
   const auto file = NpzFile::Open(PosixEnv(), folder / "samples.npz");
@@ -69,7 +69,7 @@ TEST(PictureWriter, NpzHoldsImagesAndLabels) {
   EXPECT_THAT(CopyValues<std::int64_t>(*labels), ElementsAre(10, 0, 2));
 }
 
-TEST(PictureWriter, ShardsNameEachPictureAndItsClass) {
+TEST(ImageSetWriter, ShardsNameEachPictureAndItsClass) {
   const testing::TemporaryDirectory folder;
   WriteThree("webdataset", folder.path());
   const std::string path = folder / "samples-000000.tar";
@@ -87,7 +87,7 @@ TEST(PictureWriter, ShardsNameEachPictureAndItsClass) {
 }
 
 // Else the classes behind an empty one would have other numbers.
-TEST(PictureWriter, EveryClassHasItsFolder) {
+TEST(ImageSetWriter, EveryClassHasItsFolder) {
   const testing::TemporaryDirectory folder;
   WriteThree("png", folder.path());
   EXPECT_EQ(PosixEnv().List(folder.path())->size(), 11U);
@@ -97,27 +97,27 @@ TEST(PictureWriter, EveryClassHasItsFolder) {
   EXPECT_TRUE(PosixEnv().List(folder / "01")->empty());
 }
 
-TEST(PictureWriter, WhatAFormatCannotHoldIsRefused) {
-  PictureSet colours = kSet;
+TEST(ImageSetWriter, WhatAFormatCannotHoldIsRefused) {
+  WrittenImages colours = kSet;
   colours.channels = 3;
-  EXPECT_THAT(CheckPictureFormat("idx", colours).message(), HasSubstr("png, npz or webdataset"));
-  EXPECT_TRUE(CheckPictureFormat("png", colours).ok());
-  PictureSet many = kSet;
+  EXPECT_THAT(CheckImageSetFormat("idx", colours).message(), HasSubstr("png, npz or webdataset"));
+  EXPECT_TRUE(CheckImageSetFormat("png", colours).ok());
+  WrittenImages many = kSet;
   many.classes = 257;
-  EXPECT_EQ(CheckPictureFormat("idx", many).code(), StatusCode::usage);
-  PictureSet large = kSet;
+  EXPECT_EQ(CheckImageSetFormat("idx", many).code(), StatusCode::usage);
+  WrittenImages large = kSet;
   large.count = std::int64_t{1} << 31;
-  EXPECT_EQ(CheckPictureFormat("npz", large).code(), StatusCode::usage);
-  EXPECT_EQ(CheckPictureFormat("idx", large).code(), StatusCode::usage);
-  PictureSet spectral = kSet;
+  EXPECT_EQ(CheckImageSetFormat("npz", large).code(), StatusCode::usage);
+  EXPECT_EQ(CheckImageSetFormat("idx", large).code(), StatusCode::usage);
+  WrittenImages spectral = kSet;
   spectral.channels = 5;
-  EXPECT_EQ(CheckPictureFormat("webdataset", spectral).code(), StatusCode::usage);
-  EXPECT_TRUE(CheckPictureFormat("npz", spectral).ok());
+  EXPECT_EQ(CheckImageSetFormat("webdataset", spectral).code(), StatusCode::usage);
+  EXPECT_TRUE(CheckImageSetFormat("npz", spectral).ok());
 }
 
-TEST(PictureWriter, FolderThatIsNotThereIsAnError) {
+TEST(ImageSetWriter, FolderThatIsNotThereIsAnError) {
   const testing::TemporaryDirectory folder;
-  EXPECT_EQ(MakePictureWriter(PosixEnv(), "idx", folder / "none", kSet).status().code(), StatusCode::environment);
+  EXPECT_EQ(MakeImageSetWriter(PosixEnv(), "idx", folder / "none", kSet).status().code(), StatusCode::environment);
 }
 
 TEST(TarArchive, MembersFillBlocksAndFitTheirChecksum) {

@@ -1,4 +1,4 @@
-#include "orchestrator/cli/render/trial_pictures.h"
+#include "orchestrator/cli/render/trial_drawings.h"
 
 #include <fmt/format.h>
 
@@ -66,7 +66,7 @@ void WriteNumbers(Html& html, const storage::Evaluation& evaluation) {
 }
 
 // White for none of a class, black for all of it.
-Result<std::string> GreyPicture(const storage::Evaluation& evaluation) {
+Result<std::string> GreyImage(const storage::Evaluation& evaluation) {
   storage::TensorBlob image{"confusion", storage::DType::u8, {1, 1, evaluation.classes, evaluation.classes}, {}};
   image.bytes.reserve(evaluation.confusion.size());
   for (std::int64_t row = 0; row < evaluation.classes; ++row) {
@@ -79,12 +79,12 @@ Result<std::string> GreyPicture(const storage::Evaluation& evaluation) {
   return storage::EncodePngGrid(image);
 }
 
-void WritePicture(Html& html, const std::string& trial, const storage::Evaluation& evaluation,
-                  std::size_t& picture_bytes, std::size_t most_bytes) {
-  const Result<std::string> png = GreyPicture(evaluation);
+void WriteImage(Html& html, const std::string& trial, const storage::Evaluation& evaluation, std::size_t& drawn_bytes,
+                std::size_t most_bytes) {
+  const Result<std::string> png = GreyImage(evaluation);
   const std::string bytes = png.ok() ? FormatBase64(*png) : "";
-  if (png.ok() && picture_bytes + bytes.size() <= most_bytes) {
-    picture_bytes += bytes.size();
+  if (png.ok() && drawn_bytes + bytes.size() <= most_bytes) {
+    drawn_bytes += bytes.size();
     const HtmlScope figure(html, "figure");
     html.Void("img", {{"class", "pixels"},
                       {"src", "data:image/png;base64," + bytes},
@@ -116,13 +116,13 @@ std::string DescribeConfusion(const storage::Evaluation& evaluation) {
 }
 
 void WriteConfusion(Html& html, const std::string& trial, const storage::Evaluation& evaluation,
-                    std::size_t& picture_bytes, std::size_t most_bytes) {
+                    std::size_t& drawn_bytes, std::size_t most_bytes) {
   if (!IsMatrix(evaluation)) return html.Paragraph("The confusion matrix is not square.");
   html.Paragraph("Test: " + DescribeConfusion(evaluation) + ".");
   if (evaluation.classes <= kMaxClassesInTable)
     WriteNumbers(html, evaluation);
   else
-    WritePicture(html, trial, evaluation, picture_bytes, most_bytes);
+    WriteImage(html, trial, evaluation, drawn_bytes, most_bytes);
 }
 
 namespace {
@@ -255,14 +255,14 @@ Result<std::string> EncodeFirst(const storage::TensorBlob& images, const SampleL
 }  // namespace
 
 void WriteSamples(Html& html, const std::string& trial, const storage::Samples& samples, const SampleLimits& limits,
-                  std::size_t& picture_bytes) {
+                  std::size_t& drawn_bytes) {
   std::int64_t count = 0;
   const Result<std::string> png = EncodeFirst(samples.images, limits, count);
   if (!png.ok()) return html.Paragraph("The samples are not shown: " + png.status().message() + ".");
   const std::string bytes = FormatBase64(*png);
-  if (picture_bytes + bytes.size() > limits.most_bytes)
+  if (drawn_bytes + bytes.size() > limits.most_bytes)
     return html.Paragraph("The samples are not shown: the page has as many pictures as it may hold.");
-  picture_bytes += bytes.size();
+  drawn_bytes += bytes.size();
   const std::vector<std::int64_t>& shape = samples.images.shape;
   const std::string words =
       fmt::format("{} of {} samples of {}, {} by {} pixels each, in the order in which they were kept", count,

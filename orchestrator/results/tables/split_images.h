@@ -1,4 +1,4 @@
-// Reads a few pictures of every split of a data set, as trials see them before anything is drawn at random.
+// Reads a few images of every split of a data set, as trials see them before anything is drawn at random.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace retort::orchestrator {
 
-struct SplitPictures {
+struct SplitImages {
   std::string split;                 // "train", whose examples are private, "public" or "test"
   std::int64_t count = 0;            // above 0
   std::vector<std::uint8_t> pixels;  // [count, channels, height, width]
 };
 
-struct DataPictures {
+struct DataImages {
   std::int64_t channels = 0, height = 0, width = 0;
-  std::vector<SplitPictures> splits;  // those that hold examples, in the order above
+  std::vector<SplitImages> splits;  // those that hold examples, in the order above
 };
 
-using PicturesOf = std::function<Result<DataPictures>(const DataSpec&)>;
+using SplitImageSource = std::function<Result<DataImages>(const DataSpec&)>;
 
 // Of each split at most `most` (at least 1), evenly spread over its examples, which may stand class by class.
-// Pictures in files are decoded and prepared as `data` says; one that is broken is left out where trials,
+// Images in files are decoded and prepared as `data` says; one that is broken is left out where trials,
 // too, leave it out. Errors: those of storage::OpenExamples, storage::LocateSplits and storage::PrepareImage;
-// damage, when a picture has another size than the first.
-[[nodiscard]] Result<DataPictures> ReadSplitPictures(storage::Env& env, const DataSpec& data, std::int64_t most);
+// damage, when an image has another size than the first.
+[[nodiscard]] Result<DataImages> ReadSplitImages(storage::Env& env, const DataSpec& data, std::int64_t most);
 
 }  // namespace retort::orchestrator

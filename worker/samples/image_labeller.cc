@@ -1,4 +1,4 @@
-#include "worker/samples/picture_labels.h"
+#include "worker/samples/image_labeller.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -19,7 +19,7 @@
 namespace retort::worker::samples {
 namespace {
 
-class StudentLabeller final : public PictureLabeller {
+class StudentLabeller final : public ImageLabeller {
  public:
   explicit StudentLabeller(std::unique_ptr<Network> network) : network_(std::move(network)) {}
   Result<at::Tensor> Label(const at::Tensor& images) override {
@@ -41,7 +41,7 @@ class PostProcessingPort final : public release::LedgerClient {
   std::uint64_t last_ = 0;
 };
 
-class TeacherLabeller final : public PictureLabeller {
+class TeacherLabeller final : public ImageLabeller {
  public:
   TeacherLabeller(std::unique_ptr<Collective> gang, std::unique_ptr<release::TeacherModel> teacher,
                   std::int64_t classes, std::int64_t batch)
@@ -70,16 +70,16 @@ class TeacherLabeller final : public PictureLabeller {
 
 }  // namespace
 
-Result<std::unique_ptr<PictureLabeller>> MakeStudentLabeller(const TrialSpec& spec, const PictureFrame& frame,
-                                                             const std::vector<storage::TensorBlob>& parameters) {
+Result<std::unique_ptr<ImageLabeller>> MakeStudentLabeller(const TrialSpec& spec, const ImageFrame& frame,
+                                                           const std::vector<storage::TensorBlob>& parameters) {
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(spec, frame.shape, frame.classes, std::nullopt));
   RETORT_RETURN_IF_ERROR(network->LoadState("student/", parameters));
-  return std::unique_ptr<PictureLabeller>(std::make_unique<StudentLabeller>(std::move(network)));
+  return std::unique_ptr<ImageLabeller>(std::make_unique<StudentLabeller>(std::move(network)));
 }
 
-Result<std::unique_ptr<PictureLabeller>> MakeTeacherLabeller(const TrialSpec& spec, const PictureFrame& frame,
-                                                             const TeacherArtifact& artifact) {
+Result<std::unique_ptr<ImageLabeller>> MakeTeacherLabeller(const TrialSpec& spec, const ImageFrame& frame,
+                                                           const TeacherArtifact& artifact) {
   if (!IsPostProcessing(FindKind(spec)) || !IsPrivateTeacher(FindKind(artifact.spec)))
     return Refused("Only a teacher that was trained with DP-SGD is asked without a charge.");
   Dataset data;
@@ -89,7 +89,7 @@ Result<std::unique_ptr<PictureLabeller>> MakeTeacherLabeller(const TrialSpec& sp
   std::unique_ptr<Collective> gang = MakeSoloCollective();
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher, LoadTeacher(artifact, data, *gang));
   constexpr std::int64_t kMaxBatch = std::numeric_limits<std::int32_t>::max();
-  return std::unique_ptr<PictureLabeller>(
+  return std::unique_ptr<ImageLabeller>(
       std::make_unique<TeacherLabeller>(std::move(gang), std::move(teacher), frame.classes, kMaxBatch));
 }
 

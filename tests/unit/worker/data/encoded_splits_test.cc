@@ -9,7 +9,7 @@
 #include "storage/images/prepared_image.h"
 #include "tests/testing/temporary_directory.h"
 #include "worker/data/augmentation.h"
-#include "worker/data/pictures.h"
+#include "worker/data/encoded_splits.h"
 
 namespace retort::worker {
 namespace {
@@ -73,11 +73,11 @@ class LoadedPictures : public ::testing::Test {
     data.preprocessing = {.resize = 40, .crop = 32};
     return data;
   }
-  Result<PictureSplits> Load(const DataSpec& data, std::vector<std::int64_t> broken = {}, int threads = 2) {
+  Result<EncodedSplits> Load(const DataSpec& data, std::vector<std::int64_t> broken = {}, int threads = 2) {
     storage::ImageCache cache;
     cache.folder = folder_ / "cache";
-    return LoadPictures(storage::PosixEnv(), data, Store(std::move(broken)), rows_, cache, threads,
-                        [](std::int64_t, std::int64_t) { return Status(); });
+    return LoadEncodedSplits(storage::PosixEnv(), data, Store(std::move(broken)), rows_, cache, threads,
+                             [](std::int64_t, std::int64_t) { return Status(); });
   }
 
   testing::TemporaryDirectory folder_;

@@ -1,4 +1,4 @@
-#include "worker/data/pictures.h"
+#include "worker/data/encoded_splits.h"
 
 #include <ATen/ops/tensor.h>
 
@@ -12,8 +12,8 @@
 namespace retort::worker {
 namespace {
 
-storage::ImageSet MakePictureSet(const DataSpec& data, std::shared_ptr<const storage::ExampleStore> store,
-                                 const SplitRows& rows, int threads) {
+storage::ImageSet MakeWrittenImages(const DataSpec& data, std::shared_ptr<const storage::ExampleStore> store,
+                                    const SplitRows& rows, int threads) {
   storage::ImageSet set;
   set.digest = data.digest;
   for (const auto* split : {&rows.train, &rows.public_split, &rows.test, &rows.validation})
@@ -31,7 +31,7 @@ storage::ImageSet MakePictureSet(const DataSpec& data, std::shared_ptr<const sto
   return set;
 }
 
-// The split without the skipped pictures, which are counted in `skipped`.
+// The split without the skipped images, which are counted in `skipped`.
 Examples Split(const std::shared_ptr<const StoredImages>& images, const storage::ExampleStore& store,
                const std::vector<std::int64_t>& rows, std::int64_t& skipped) {
   const std::vector<std::int64_t>& known = images->set.rows;
@@ -50,7 +50,7 @@ Examples Split(const std::shared_ptr<const StoredImages>& images, const storage:
   return {images, std::move(places), at::tensor(labels, at::kLong)};
 }
 
-bool PicturesShared(const StoredImages& images, const SplitRows& rows) {
+bool ImagesShared(const StoredImages& images, const SplitRows& rows) {
   const std::vector<std::int64_t>& known = images.set.rows;
   const std::vector<storage::SkippedImage>& gone = images.pictures->skipped();
   return SplitsShare(rows, [&](std::int64_t row) {
@@ -64,18 +64,18 @@ bool PicturesShared(const StoredImages& images, const SplitRows& rows) {
 
 }  // namespace
 
-Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
-                                   std::shared_ptr<const storage::ExampleStore> store, const SplitRows& rows,
-                                   const storage::ImageCache& cache, int threads,
-                                   const storage::DecodingProgress& progress) {
+Result<EncodedSplits> LoadEncodedSplits(storage::Env& env, const DataSpec& data,
+                                        std::shared_ptr<const storage::ExampleStore> store, const SplitRows& rows,
+                                        const storage::ImageCache& cache, int threads,
+                                        const storage::DecodingProgress& progress) {
   if (data.channels != 1 && data.channels != 3) {
     return UsageError("Pictures have 1 channel (grey) or 3 (red, green, blue), not " + std::to_string(data.channels) +
                       ".");
   }
-  storage::ImageSet set = MakePictureSet(data, store, rows, threads);
+  storage::ImageSet set = MakeWrittenImages(data, store, rows, threads);
   RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::DecodedImages> pictures,
                           storage::OpenDecoded(env, set, cache, progress));
-  PictureSplits out;
+  EncodedSplits out;
   out.shape = {data.channels, set.order.size.height, set.order.size.width};
   out.skipped = pictures->skipped();
   const auto images = std::make_shared<const StoredImages>(std::move(pictures), out.shape, FindPixelScale(data),
@@ -84,7 +84,7 @@ Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
   out.public_split = Split(images, *store, rows.public_split, out.skipped_public);
   out.test = Split(images, *store, rows.test, out.skipped_test);
   out.validation = Split(images, *store, rows.validation, out.skipped_validation);
-  out.shared = PicturesShared(*images, rows);
+  out.shared = ImagesShared(*images, rows);
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/privacy/image_claims.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view kLabelsAlone = "the method protects labels, and its pictures are not protected";
 
-// Why nothing that holds for the student holds for the pictures; empty where something may.
+// Why nothing that holds for the student holds for the images; empty where something may.
 std::string_view FindRawAccess(const TrialSpec& spec) {
   if (spec.generator.discriminator == Discriminator::teacher) return kVoidGeneratorTouchedTeacher;
   if (!spec.release.detach && FindReleaseKind(FindKind(spec)) == ReleaseKind::gradients) return kVoidTeacherJacobian;
   return {};
 }
 
-// An ε of these covers every private example that the pictures could show.
+// An ε of these covers every private example that the images could show.
 bool CoversExamples(const Claim& claim) {
   return claim.adjacency == Adjacency::example || claim.adjacency == Adjacency::member ||
          claim.adjacency == Adjacency::teacher;
@@ -42,7 +42,7 @@ const Claim* FindBestClaim(const std::vector<Claim>& claims) {
 
 }  // namespace
 
-std::vector<Claim> ComputePictureClaims(const TrialSpec& spec, const std::vector<Claim>& claims) {
+std::vector<Claim> ComputeImageClaims(const TrialSpec& spec, const std::vector<Claim>& claims) {
   const ReleaseKind release = FindReleaseKind(FindKind(spec));
   const bool protects_labels = release == ReleaseKind::responses || release == ReleaseKind::labels;
   const std::string_view raw = FindRawAccess(spec);
@@ -57,7 +57,7 @@ std::vector<Claim> ComputePictureClaims(const TrialSpec& spec, const std::vector
   return held;
 }
 
-std::string WarnOfPictures(const std::vector<Claim>& claims) {
+std::string WarnOfImages(const std::vector<Claim>& claims) {
   if (FindBestClaim(claims) != nullptr) return "";
   std::string text = "no ε is proven for these pictures";
   const auto unbounded = std::find_if(claims.begin(), claims.end(), [](const Claim& claim) {
@@ -75,7 +75,7 @@ std::string WarnOfPictures(const std::vector<Claim>& claims) {
   return text + ". Keep them as private as the examples that the teacher saw.";
 }
 
-std::string DescribePictures(const std::vector<Claim>& claims) {
+std::string DescribeImages(const std::vector<Claim>& claims) {
   const Claim* best = FindBestClaim(claims);
   if (best == nullptr) return "";
   return "ε ≤ " + FormatEpsilon(best->epsilon) + " at δ = " + FormatShortNumber(best->delta) + " for " + best->units +

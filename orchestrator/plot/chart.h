@@ -63,7 +63,7 @@ enum class Marks : std::uint8_t {
   map,  // points alone, in square panels whose axes say nothing; their mean is 0
 };
 
-struct Picture {
+struct Chart {
   Marks marks = Marks::points;
   std::string title;
   Axis x, y;

@@ -1,4 +1,4 @@
-// Pictures drawn by a procedure: strokes, blobs, dead leaves, 1/f noise. Nothing in them comes from data, though
+// Images drawn by a procedure: strokes, blobs, dead leaves, 1/f noise. Nothing in them comes from data, though
 // strokes imitate writing; a row of results names them where it rests on them.
 #pragma once
 
@@ -18,7 +18,7 @@ enum class ProceduralKind : std::uint8_t {
 };
 
 // f32 [count, channels, side, side] in [0, 1], on the CPU. Lengths grow with the side: they are those of 28 pixels
-// there. Picture i is a function of rows.Lane(i) alone. count >= 0, channels >= 1, side >= 8. Strokes and blobs are the
+// there. Image i is a function of rows.Lane(i) alone. count >= 0, channels >= 1, side >= 8. Strokes and blobs are the
 // same in every channel.
 [[nodiscard]] at::Tensor DrawProceduralImages(ProceduralKind kind, std::int64_t count, std::int64_t channels,
                                               std::int64_t side, const RowStream& rows);

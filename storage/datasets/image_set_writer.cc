@@ -1,4 +1,4 @@
-#include "storage/datasets/picture_writer.h"
+#include "storage/datasets/image_set_writer.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBuffer = std::size_t{1} << 20;      // bytes that wait for a write
 constexpr std::uint64_t kMaxNpz = std::uint64_t{4} << 30;  // bytes of pixels, which are held in memory
 constexpr std::int64_t kMaxIdxCount = (std::int64_t{1} << 31) - 1;
-constexpr std::int64_t kShard = 10'000;  // pictures of one archive
+constexpr std::int64_t kShard = 10'000;  // images of one archive
 constexpr std::size_t kNumberDigits = 8, kShardDigits = 6;
 
 std::string Padded(std::int64_t number, std::size_t digits) {
@@ -53,15 +53,15 @@ std::string EncodeBigEndian(std::int64_t value) {
   return bytes;
 }
 
-Result<std::string> EncodePicture(const PictureSet& set, std::string_view pixels) {
-  TensorBlob picture{"", DType::u8, {1, set.channels, set.height, set.width}, {}};
-  picture.bytes.assign(pixels.begin(), pixels.end());
-  return EncodePngGrid(picture);
+Result<std::string> EncodeImage(const WrittenImages& set, std::string_view pixels) {
+  TensorBlob image{"", DType::u8, {1, set.channels, set.height, set.width}, {}};
+  image.bytes.assign(pixels.begin(), pixels.end());
+  return EncodePngGrid(image);
 }
 
-class IdxWriter final : public PictureWriter {
+class IdxWriter final : public ImageSetWriter {
  public:
-  [[nodiscard]] Status Open(Env& env, const std::string& folder, const PictureSet& set) {
+  [[nodiscard]] Status Open(Env& env, const std::string& folder, const WrittenImages& set) {
     RETORT_RETURN_IF_ERROR(Begin(env, folder + "/t10k-", 0, set));
     RETORT_RETURN_IF_ERROR(Finish());
     return Begin(env, folder + "/train-", set.count, set);
@@ -77,7 +77,7 @@ class IdxWriter final : public PictureWriter {
 
  private:
   // Opens a pair of files and writes their headers.
-  [[nodiscard]] Status Begin(Env& env, const std::string& part, std::int64_t count, const PictureSet& set) {
+  [[nodiscard]] Status Begin(Env& env, const std::string& part, std::int64_t count, const WrittenImages& set) {
     RETORT_ASSIGN_OR_RETURN(images_, BufferedFile::Create(env, part + "images-idx3-ubyte"));
     RETORT_ASSIGN_OR_RETURN(labels_, BufferedFile::Create(env, part + "labels-idx1-ubyte"));
     constexpr std::int64_t kImages = 0x803, kLabels = 0x801;  // unsigned bytes of three extents, and of one
@@ -88,18 +88,19 @@ class IdxWriter final : public PictureWriter {
   std::unique_ptr<BufferedFile> images_, labels_;
 };
 
-class PngWriter final : public PictureWriter {
+class PngWriter final : public ImageSetWriter {
  public:
-  PngWriter(Env& env, std::string folder, const PictureSet& set) : env_(env), folder_(std::move(folder)), set_(set) {}
+  PngWriter(Env& env, std::string folder, const WrittenImages& set)
+      : env_(env), folder_(std::move(folder)), set_(set) {}
 
-  // Also of classes that no picture will have, so that readers count the same ones.
+  // Also of classes that no image will have, so that readers count the same ones.
   [[nodiscard]] Status Open() {
     for (std::int64_t label = 0; label < set_.classes; ++label)
       RETORT_RETURN_IF_ERROR(env_.CreateDirectories(NameClass(label)));
     return {};
   }
   Status Add(std::string_view pixels, std::int64_t label) override {
-    RETORT_ASSIGN_OR_RETURN(const std::string bytes, EncodePicture(set_, pixels));
+    RETORT_ASSIGN_OR_RETURN(const std::string bytes, EncodeImage(set_, pixels));
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<AppendFile> file,
                             env_.OpenAppend(NameClass(label) + "/" + Padded(next_, kNumberDigits) + ".png"));
     ++next_;
@@ -114,13 +115,13 @@ class PngWriter final : public PictureWriter {
   }
   Env& env_;
   std::string folder_;
-  PictureSet set_;
+  WrittenImages set_;
   std::int64_t next_ = 0;
 };
 
-class NpzWriter final : public PictureWriter {
+class NpzWriter final : public ImageSetWriter {
  public:
-  NpzWriter(Env& env, std::string folder, const PictureSet& set)
+  NpzWriter(Env& env, std::string folder, const WrittenImages& set)
       : env_(env),
         path_(std::move(folder) + "/samples.npz"),
         images_{"images", DType::u8, {set.count, set.channels, set.height, set.width}, {}},
@@ -143,13 +144,14 @@ class NpzWriter final : public PictureWriter {
   TensorBlob images_, labels_;
 };
 
-class ShardWriter final : public PictureWriter {
+class ShardWriter final : public ImageSetWriter {
  public:
-  ShardWriter(Env& env, std::string folder, const PictureSet& set) : env_(env), folder_(std::move(folder)), set_(set) {}
+  ShardWriter(Env& env, std::string folder, const WrittenImages& set)
+      : env_(env), folder_(std::move(folder)), set_(set) {}
   Status Add(std::string_view pixels, std::int64_t label) override {
     if (next_ % kShard == 0) RETORT_RETURN_IF_ERROR(BeginShard());
     const std::string name = Padded(next_++, kNumberDigits);
-    RETORT_ASSIGN_OR_RETURN(const std::string bytes, EncodePicture(set_, pixels));
+    RETORT_ASSIGN_OR_RETURN(const std::string bytes, EncodeImage(set_, pixels));
     RETORT_RETURN_IF_ERROR(shard_->Append(EncodeTarMember(name + ".png", bytes)));
     return shard_->Append(EncodeTarMember(name + ".cls", std::to_string(label)));
   }
@@ -169,19 +171,19 @@ class ShardWriter final : public PictureWriter {
   }
   Env& env_;
   std::string folder_;
-  PictureSet set_;
+  WrittenImages set_;
   std::unique_ptr<BufferedFile> shard_;
   std::int64_t next_ = 0;
 };
 
 }  // namespace
 
-const std::vector<std::string>& ListPictureFormats() {
+const std::vector<std::string>& ListImageSetFormats() {
   static const std::vector<std::string> names = {"idx", "png", "npz", "webdataset"};
   return names;
 }
 
-Status CheckPictureFormat(const std::string& format, const PictureSet& set) {
+Status CheckImageSetFormat(const std::string& format, const WrittenImages& set) {
   const std::uint64_t bytes =
       static_cast<std::uint64_t>(set.count) * static_cast<std::uint64_t>(set.channels * set.height * set.width);
   if (format == "idx") {
@@ -200,21 +202,21 @@ Status CheckPictureFormat(const std::string& format, const PictureSet& set) {
   return {};
 }
 
-Result<std::unique_ptr<PictureWriter>> MakePictureWriter(Env& env, const std::string& format, const std::string& folder,
-                                                         const PictureSet& set) {
-  RETORT_RETURN_IF_ERROR(CheckPictureFormat(format, set));
+Result<std::unique_ptr<ImageSetWriter>> MakeImageSetWriter(Env& env, const std::string& format,
+                                                           const std::string& folder, const WrittenImages& set) {
+  RETORT_RETURN_IF_ERROR(CheckImageSetFormat(format, set));
   if (format == "idx") {
     auto writer = std::make_unique<IdxWriter>();
     RETORT_RETURN_IF_ERROR(writer->Open(env, folder, set));
-    return std::unique_ptr<PictureWriter>(std::move(writer));
+    return std::unique_ptr<ImageSetWriter>(std::move(writer));
   }
   if (format == "png") {
     auto writer = std::make_unique<PngWriter>(env, folder, set);
     RETORT_RETURN_IF_ERROR(writer->Open());
-    return std::unique_ptr<PictureWriter>(std::move(writer));
+    return std::unique_ptr<ImageSetWriter>(std::move(writer));
   }
-  if (format == "npz") return std::unique_ptr<PictureWriter>(std::make_unique<NpzWriter>(env, folder, set));
-  if (format == "webdataset") return std::unique_ptr<PictureWriter>(std::make_unique<ShardWriter>(env, folder, set));
+  if (format == "npz") return std::unique_ptr<ImageSetWriter>(std::make_unique<NpzWriter>(env, folder, set));
+  if (format == "webdataset") return std::unique_ptr<ImageSetWriter>(std::make_unique<ShardWriter>(env, folder, set));
   return UsageError("there is no format `" + format + "` of pictures.");
 }
 

@@ -1,4 +1,4 @@
-#include "worker/data/procedural_pictures.h"
+#include "worker/data/procedural_images.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -20,7 +20,7 @@
 
 namespace retort::worker::drawing {
 
-// The side for which lengths are given; they grow with the picture's side.
+// The side for which lengths are given; they grow with the image's side.
 constexpr double kUsualSide = 28;
 
 // Draws one random number after the other.
@@ -99,7 +99,7 @@ Leaf DrawLeaf(Numbers& numbers, double side) {
   return leaf;
 }
 
-// A colour around one of the picture's own.
+// A colour around one of the image's own.
 std::vector<float> DrawColour(Numbers& numbers, std::int64_t channels) {
   std::vector<float> colour(static_cast<std::size_t>(channels));
   const double light = numbers.Uniform(0, 1);
@@ -171,11 +171,11 @@ void DeadLeaves(Numbers numbers, Canvas canvas) {
   if (left > 0) Show(ground, DrawColour(numbers, canvas.channels), canvas, covered);
 }
 
-// f32 [count, channels, side, side]; picture i from the lane of row i.
+// f32 [count, channels, side, side]; image i from the lane of row i.
 at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t side, const RowStream& rows) {
   if (count == 0) return at::zeros({0, channels, side, side}, at::kFloat);  // which the transform does not take
   const std::int64_t half = side / 2 + 1;
-  // Of a picture's lanes the first shapes it and the second is its noise: a field shared by the channels, and one of
+  // Of an image's lanes the first shapes it and the second is its noise: a field shared by the channels, and one of
   // each.
   const at::Tensor white = at::zeros({count, channels + 1, side, side}, at::kFloat);
   const at::Tensor filter = at::zeros({count, 1, side, half}, at::kFloat);
@@ -239,7 +239,7 @@ Line Curve(Numbers& numbers) {
   return line;
 }
 
-// Into a box of `size` pixels at its longer side, in the middle of the picture.
+// Into a box of `size` pixels at its longer side, in the middle of the image.
 void Fit(std::vector<Line>& lines, double size, double side) {
   Point low = lines[0][0], high = low;
   for (const Line& line : lines) {
@@ -297,28 +297,28 @@ namespace retort::worker {
 
 namespace {
 
-using DrawPicture = void (*)(drawing::Numbers numbers, drawing::Canvas canvas);
+using DrawImage = void (*)(drawing::Numbers numbers, drawing::Canvas canvas);
 
-// Draws a grey picture and copies it to every channel.
-at::Tensor Grey(DrawPicture draw, std::int64_t count, std::int64_t channels, std::int64_t side, const RowStream& rows) {
-  const at::Tensor pictures = at::zeros({count, 1, side, side}, at::kFloat);
-  auto* pixels = pictures.data_ptr<float>();
+// Draws a grey image and copies it to every channel.
+at::Tensor Grey(DrawImage draw, std::int64_t count, std::int64_t channels, std::int64_t side, const RowStream& rows) {
+  const at::Tensor images = at::zeros({count, 1, side, side}, at::kFloat);
+  auto* pixels = images.data_ptr<float>();
   at::parallel_for(0, count, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       draw(drawing::Numbers(rows.Lane(i)), {pixels + i * side * side, 1, side});
   });
-  return pictures.expand({count, channels, side, side}).contiguous();
+  return images.expand({count, channels, side, side}).contiguous();
 }
 
-at::Tensor Coloured(DrawPicture draw, std::int64_t count, std::int64_t channels, std::int64_t side,
+at::Tensor Coloured(DrawImage draw, std::int64_t count, std::int64_t channels, std::int64_t side,
                     const RowStream& rows) {
-  const at::Tensor pictures = at::zeros({count, channels, side, side}, at::kFloat);
-  auto* pixels = pictures.data_ptr<float>();
+  const at::Tensor images = at::zeros({count, channels, side, side}, at::kFloat);
+  auto* pixels = images.data_ptr<float>();
   at::parallel_for(0, count, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       draw(drawing::Numbers(rows.Lane(i)), {pixels + i * channels * side * side, channels, side});
   });
-  return pictures;
+  return images;
 }
 
 }  // namespace

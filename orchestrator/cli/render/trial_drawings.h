@@ -20,10 +20,10 @@ inline constexpr std::int64_t kMaxClassesInTable = 20;
 [[nodiscard]] std::string DescribeConfusion(const storage::Evaluation& evaluation);
 
 // A table whose cells are tinted by their part of the true class, or a grey picture with DescribeConfusion as
-// alternative text. `picture_bytes` grows by what the picture takes in the page, and is never led beyond
+// alternative text. `drawn_bytes` grows by what the picture takes in the page, and is never led beyond
 // `most_bytes`: then the words stand alone. A matrix that is none is said to be so.
 void WriteConfusion(Html& html, const std::string& trial, const storage::Evaluation& evaluation,
-                    std::size_t& picture_bytes, std::size_t most_bytes);
+                    std::size_t& drawn_bytes, std::size_t most_bytes);
 
 // One curve as a small drawing in the page itself, in the page's own colours.
 
@@ -42,12 +42,12 @@ void WriteCurve(Html& html, const std::string& name, const CurvePoints& points);
 struct SampleLimits {
   std::size_t images = 0;       // at most
   std::size_t pixel_bytes = 0;  // at most, but one image at least
-  std::size_t most_bytes = 0;   // that `picture_bytes` may reach
+  std::size_t most_bytes = 0;   // that `drawn_bytes` may reach
 };
 
 // A grid as one PNG with its alternative text, and what the samples are. Says so where they are no pictures
-// or the page may hold no more. `picture_bytes` grows by what the picture takes in the page.
+// or the page may hold no more. `drawn_bytes` grows by what the picture takes in the page.
 void WriteSamples(Html& html, const std::string& trial, const storage::Samples& samples, const SampleLimits& limits,
-                  std::size_t& picture_bytes);
+                  std::size_t& drawn_bytes);
 
 }  // namespace retort::orchestrator::cli

@@ -1,4 +1,4 @@
-// Which folders of a set of pictures are classes and parts, and which files are told of.
+// Which folders of a set of images are classes and parts, and which files are told of.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <png.h>

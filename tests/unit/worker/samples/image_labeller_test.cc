@@ -1,5 +1,5 @@
-// Which teachers may label pictures without a charge.
-#include "worker/samples/picture_labels.h"
+// Which teachers may label images without a charge.
+#include "worker/samples/image_labeller.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros.h>
@@ -13,7 +13,7 @@
 namespace retort::worker::samples {
 namespace {
 
-const PictureFrame kFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+const ImageFrame kFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
 
 TrialSpec MakeStudent(Reading reading) {
   TrialSpec spec;

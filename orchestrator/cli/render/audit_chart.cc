@@ -1,4 +1,4 @@
-#include "orchestrator/cli/render/audit_picture.h"
+#include "orchestrator/cli/render/audit_chart.h"
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ plot::Line MakeChance(const AuditCurve& curve, std::size_t style) {
 
 }  // namespace
 
-std::optional<plot::Picture> MakeAuditPicture(const std::string& trial, const privacy::AuditReport& report) {
+std::optional<plot::Chart> MakeAuditChart(const std::string& trial, const privacy::AuditReport& report) {
   plot::Panel panel;
   const AuditFinding* last = nullptr;
   for (const AuditFinding& finding : report.findings) {
@@ -54,20 +54,20 @@ std::optional<plot::Picture> MakeAuditPicture(const std::string& trial, const pr
   }
   if (last == nullptr) return std::nullopt;
   panel.lines.push_back(MakeChance(*last->curve, panel.lines.size()));
-  plot::Picture picture;
-  picture.marks = plot::Marks::curves;
-  picture.title = "membership inference against " + trial;
-  picture.x = {"false positive rate", true, {}, {}, 1.0};
-  picture.y = {"true positive rate", true, {}, {}, 1.0};
-  picture.panels.push_back(std::move(panel));
-  picture.caption = {
+  plot::Chart chart;
+  chart.marks = plot::Marks::curves;
+  chart.title = "membership inference against " + trial;
+  chart.x = {"false positive rate", true, {}, {}, 1.0};
+  chart.y = {"true positive rate", true, {}, {}, 1.0};
+  chart.panels.push_back(std::move(panel));
+  chart.caption = {
       fmt::format(
           "{} private and {} other examples. Bands: {:g} % limits of the true positive rate (Clopper and Pearson).",
           last->curve->members, last->curve->others, last->confidence * 100),
       "This comes from the private examples: keep it where they are kept."};
-  picture.name = picture.title;
-  picture.description = picture.title + ": true positive rate against false positive rate of each attack.";
-  return picture;
+  chart.name = chart.title;
+  chart.description = chart.title + ": true positive rate against false positive rate of each attack.";
+  return chart;
 }
 
 }  // namespace retort::orchestrator::cli

@@ -1,4 +1,4 @@
-// Data sets of encoded pictures as examples: decoded once a host, and then mapped.
+// Data sets of encoded images as examples: decoded once a host, and then mapped.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace retort::worker {
 
-struct PictureSplits {
+struct EncodedSplits {
   ImageShape shape;
   Examples train, public_split, test, validation;  // on the CPU
-  // Broken pictures of the splits, which with on_error "skip-and-count" are in none of them. The
+  // Broken images of the splits, which with on_error "skip-and-count" are in none of them. The
   // numbers of the others do not move: which place of the split an example has follows from its number in the
-  // set. So the neighbours that a claim compares are sets of readable pictures, and which pictures are broken
+  // set. So the neighbours that a claim compares are sets of readable images, and which images are broken
   // is not hidden.
   std::vector<storage::SkippedImage> skipped;
   std::int64_t skipped_train = 0, skipped_public = 0, skipped_test = 0, skipped_validation = 0;
-  bool shared = false;  // a picture of the private split, as prepared, is in another one, too
+  bool shared = false;  // an image of the private split, as prepared, is in another one, too
 };
 
-// The pictures of `rows` of `store`, an encoded set, prepared as `data` says, normalised by
+// The images of `rows` of `store`, an encoded set, prepared as `data` says, normalised by
 // FindPixelScale(data). `threads` decode, at least 1. Errors: of storage::OpenDecoded; usage for a
 // preprocessing that does not hold together or a number of channels other than 1 and 3.
-[[nodiscard]] Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
-                                                 std::shared_ptr<const storage::ExampleStore> store,
-                                                 const SplitRows& rows, const storage::ImageCache& cache, int threads,
-                                                 const storage::DecodingProgress& progress);
+[[nodiscard]] Result<EncodedSplits> LoadEncodedSplits(storage::Env& env, const DataSpec& data,
+                                                      std::shared_ptr<const storage::ExampleStore> store,
+                                                      const SplitRows& rows, const storage::ImageCache& cache,
+                                                      int threads, const storage::DecodingProgress& progress);
 
 }  // namespace retort::worker

@@ -1,16 +1,16 @@
-// Makes a picture of a figure's points, and a JSON document.
+// Makes a chart of a figure's points, and a JSON document.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "orchestrator/plot/picture.h"
+#include "orchestrator/plot/chart.h"
 #include "orchestrator/results/tables/figure_data.h"
 
 namespace retort::orchestrator::cli {
 
-[[nodiscard]] plot::Picture MakePicture(const FigureData& data);
+[[nodiscard]] plot::Chart MakeChart(const FigureData& data);
 
 // What `retort plot --json` prints of a figure.
 

@@ -1,4 +1,4 @@
-#include "worker/data/procedural_pictures.h"
+#include "worker/data/procedural_images.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@ constexpr std::array kKinds = {ProceduralKind::strokes, ProceduralKind::blobs, P
 
 TEST(ProceduralPictures, AreOfTheShapeAskedForAndBetweenZeroAndOne) {
   for (const ProceduralKind kind : kKinds) {
-    const at::Tensor pictures = DrawProceduralImages(kind, 5, 3, 20, RngStream(1));
-    EXPECT_EQ(pictures.sizes(), (std::vector<std::int64_t>{5, 3, 20, 20}));
-    EXPECT_GE(pictures.min().item<float>(), 0);
-    EXPECT_LE(pictures.max().item<float>(), 1);
-    EXPECT_GT(pictures.std().item<float>(), 0.05);
+    const at::Tensor images = DrawProceduralImages(kind, 5, 3, 20, RngStream(1));
+    EXPECT_EQ(images.sizes(), (std::vector<std::int64_t>{5, 3, 20, 20}));
+    EXPECT_GE(images.min().item<float>(), 0);
+    EXPECT_LE(images.max().item<float>(), 1);
+    EXPECT_GT(images.std().item<float>(), 0.05);
     EXPECT_EQ(DrawProceduralImages(kind, 0, 1, 28, RngStream(1)).size(0), 0);
   }
 }
@@ -36,10 +36,10 @@ TEST(ProceduralPictures, APictureDependsOnItsLaneAlone) {
 // A box of at most 18.5 pixels, and half a line of at most 1.6 and half a pixel on either side, in the middle of 28.
 TEST(ProceduralPictures, StrokesFillACentredBoxWhateverTheSide) {
   for (const std::int64_t side : {28, 56}) {
-    const at::Tensor pictures = DrawProceduralImages(ProceduralKind::strokes, 50, 1, side, RngStream(3));
+    const at::Tensor images = DrawProceduralImages(ProceduralKind::strokes, 50, 1, side, RngStream(3));
     const double scale = static_cast<double>(side) / 28;
     for (std::int64_t i = 0; i < 50; ++i) {
-      const at::Tensor lit = (pictures[i][0] > 0).nonzero().to(at::kDouble);
+      const at::Tensor lit = (images[i][0] > 0).nonzero().to(at::kDouble);
       const at::Tensor low = std::get<0>(lit.min(0)), high = std::get<0>(lit.max(0));
       const double size = (high - low).max().item<double>();
       EXPECT_GE(size, 15.5 * scale - 1);
@@ -50,25 +50,25 @@ TEST(ProceduralPictures, StrokesFillACentredBoxWhateverTheSide) {
 }
 
 TEST(ProceduralPictures, BlobsEndAtTheirDisc) {
-  const at::Tensor pictures = DrawProceduralImages(ProceduralKind::blobs, 50, 1, 28, RngStream(3));
+  const at::Tensor images = DrawProceduralImages(ProceduralKind::blobs, 50, 1, 28, RngStream(3));
   for (const std::int64_t y : {0, 27})
-    for (const std::int64_t x : {0, 27}) EXPECT_LT(pictures.select(2, y).select(2, x).max().item<float>(), 0.01);
+    for (const std::int64_t x : {0, 27}) EXPECT_LT(images.select(2, y).select(2, x).max().item<float>(), 0.01);
 }
 
 TEST(ProceduralPictures, DeadLeavesAreOfFewColoursThatHideEachOther) {
-  const at::Tensor picture = DrawProceduralImages(ProceduralKind::dead_leaves, 1, 3, 32, RngStream(3))[0];
+  const at::Tensor image = DrawProceduralImages(ProceduralKind::dead_leaves, 1, 3, 32, RngStream(3))[0];
   std::set<std::array<float, 3>> colours;
   for (std::int64_t y = 0; y < 32; ++y)
     for (std::int64_t x = 0; x < 32; ++x)
-      colours.insert({picture[0][y][x].item<float>(), picture[1][y][x].item<float>(), picture[2][y][x].item<float>()});
+      colours.insert({image[0][y][x].item<float>(), image[1][y][x].item<float>(), image[2][y][x].item<float>()});
   EXPECT_GT(colours.size(), 5U);
   EXPECT_LE(colours.size(), 401U);
 }
 
 TEST(ProceduralPictures, NoiseIsOfOneMeanWithNeighboursAndColoursAlike) {
-  const at::Tensor pictures = DrawProceduralImages(ProceduralKind::noise, 200, 3, 32, RngStream(3));
-  EXPECT_NEAR(pictures.mean().item<float>(), 0.5, 0.01);
-  const at::Tensor off = pictures - pictures.mean();
+  const at::Tensor images = DrawProceduralImages(ProceduralKind::noise, 200, 3, 32, RngStream(3));
+  EXPECT_NEAR(images.mean().item<float>(), 0.5, 0.01);
+  const at::Tensor off = images - images.mean();
   const double energy = (off * off).mean().item<double>();
   const double beside = (off.narrow(3, 1, 31) * off.narrow(3, 0, 31)).mean().item<double>() / energy;
   const double across = (off.select(1, 0) * off.select(1, 1)).mean().item<double>() / energy;
