@@ -1,6 +1,7 @@
 // A data set of a sweep: one [data.NAME] table, how its images are prepared, and the formats that it may have.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -72,6 +73,19 @@ struct SplitSpec {
   IndexRange validation;  // private examples that no training sees; may be empty
   SplitSource train_source, public_source, test_source, validation_source;
 };
+
+// A part of a split, under the name of its key.
+struct SplitPart {
+  const char* name;
+  IndexRange SplitSpec::*range;
+  SplitSource SplitSpec::*source;
+};
+// In the order in which fractions follow one another.
+inline constexpr std::array<SplitPart, 4> kSplitParts = {
+    {{"train", &SplitSpec::train, &SplitSpec::train_source},
+     {"public", &SplitSpec::public_range, &SplitSpec::public_source},
+     {"test", &SplitSpec::test, &SplitSpec::test_source},
+     {"validation", &SplitSpec::validation, &SplitSpec::validation_source}}};
 
 struct Budget {
   double epsilon = 0;

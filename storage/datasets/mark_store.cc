@@ -101,16 +101,14 @@ std::string SplitName(const DataSpec& data) {
   ByteWriter out;
   for (const std::string& text : {data.reader, data.target, data.version}) out.Text(text);
   out.U64(data.split.shuffle);
-  std::vector<std::pair<const IndexRange*, const SplitSource*>> shares = {
-      {&data.split.train, &data.split.train_source},
-      {&data.split.public_range, &data.split.public_source},
-      {&data.split.test, &data.split.test_source}};
-  if (data.ValidationExamples() > 0) shares.emplace_back(&data.split.validation, &data.split.validation_source);
-  for (const auto& [range, source] : shares) {
-    out.I64(range->begin);
-    out.I64(range->end);
-    out.Text(source->part);
-    out.Text(source->digest);
+  for (const SplitPart& part : kSplitParts) {
+    if (part.range == &SplitSpec::validation && data.ValidationExamples() == 0) continue;
+    const IndexRange& range = data.split.*part.range;
+    const SplitSource& source = data.split.*part.source;
+    out.I64(range.begin);
+    out.I64(range.end);
+    out.Text(source.part);
+    out.Text(source.digest);
   }
   for (const std::int64_t label : data.sensitive_classes) out.I64(label);
   return ComputeSha256Hex(out.bytes()).substr(0, 16);
