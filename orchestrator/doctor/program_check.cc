@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "cluster/launch_environment.h"
 #include "cluster/messages.h"
 #include "cluster/mpi_world.h"
+#include "cluster/spawn_setup.h"
 #include "cluster/worker_process.h"
 #include "orchestrator/agent/worker_query.h"
 #include "orchestrator/process/environment.h"
@@ -37,31 +37,15 @@ constexpr std::size_t kLineWidth = 160;
 constexpr std::chrono::milliseconds kPause{5};
 constexpr std::chrono::milliseconds kKillGrace{300};  // between SIGTERM and SIGKILL: mpirun removes its folders
 
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // 0 or an errno value. The program writes to `output`.
 int Start(const std::string& file, const std::vector<std::string>& words, const std::vector<std::string>& environment,
           int output, pid_t& pid) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, output, 1);
-  ::posix_spawn_file_actions_adddup2(&files, output, 2);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
-  const int error =
-      ::posix_spawn(&pid, file.c_str(), &files, &attributes, Pointers(words).data(), Pointers(environment).data());
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&files);
-  return error;
+  cluster::SpawnSetup setup;
+  int error = setup.CloseInput();
+  for (const int to : {1, 2})
+    if (error == 0) error = setup.Copy(output, to);
+  if (error == 0) error = setup.CloseFrom(3);
+  return error != 0 ? error : setup.Start(file, words, environment, pid);
 }
 
 // Until the end of the output or of the time; what goes beyond kMaxText is dropped.
