@@ -40,7 +40,7 @@ struct SplitRows {
 [[nodiscard]] bool AreApart(std::vector<std::int64_t> a, std::vector<std::int64_t> b);
 
 // Whether the public or the test split holds a private image, of the training or the validation part, byte for byte,
-// whatever its label. `picture`: the bytes of that number in the set, empty where there is none; called from several
+// whatever its label. `image`: the bytes of that number in the set, empty where there is none; called from several
 // threads.
 [[nodiscard]] bool SplitsShare(const SplitRows& rows, const std::function<std::string_view(std::int64_t)>& image);
 

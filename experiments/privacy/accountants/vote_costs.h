@@ -30,7 +30,7 @@ struct Consensus {
 struct VoteCostRule {
   std::int64_t members = 0;    // 2 to kMaxCostMembers
   std::int64_t classes = 0;    // at least 2
-  std::int64_t threshold = 0;  // in votes, as vote_threshold.h holds it
+  std::int64_t threshold = 0;  // in votes, as confident_votes.h holds it
   double threshold_noise = 0;  // both > 0, in votes
   double vote_noise = 0;
   double order = 0;  // > 1
