@@ -17,7 +17,7 @@ Status CheckReceiver(const Channel& channel, WorldRank to) {
 Result<std::string> EncodeChecked(const Envelope& envelope) {
   std::string bytes = Encode(envelope);
   if (bytes.size() <= kMaxEnvelopeBytes) return bytes;
-  return Refused("A " + std::string(MessageTypeName(FindMessageType(envelope.message))) + " message of " +
+  return Refused("A " + std::string(GetMessageTypeName(FindMessageType(envelope.message))) + " message of " +
                  std::to_string(bytes.size()) + " bytes is larger than the " + std::to_string(kMaxEnvelopeBytes) +
                  " bytes that an envelope may have.");
 }

@@ -49,7 +49,7 @@ void Write(JsonWriter& json, std::string_view value) {
     json.BeginObject().Key(kBytesKey).Text(FormatHex(value)).EndObject();
 }
 
-void Write(JsonWriter& json, FailureKind value) { json.Text(FailureName(value)); }
+void Write(JsonWriter& json, FailureKind value) { json.Text(GetFailureName(value)); }
 
 void Write(JsonWriter& json, const privacy::PrivacyEvent& value) { json.Text(privacy::EncodeEvent(value)); }
 
@@ -309,7 +309,7 @@ MessageType FindMessageType(const Message& message) {
   return std::visit([](const auto& held) { return Schema<std::decay_t<decltype(held)>>::type; }, message);
 }
 
-std::string_view MessageTypeName(MessageType type) {
+std::string_view GetMessageTypeName(MessageType type) {
   std::string_view name;
   VisitType(
       type, [&](const auto* held) { name = Schema<std::remove_cvref_t<decltype(*held)>>::name; }, kAlternatives);
@@ -323,7 +323,7 @@ std::string EncodePayload(const Message& message) {
 }
 
 Result<Message> DecodePayload(MessageType type, std::string_view payload) {
-  const std::string_view name = MessageTypeName(type);
+  const std::string_view name = GetMessageTypeName(type);
   if (name.empty()) {
     return Refused("Message type " + std::to_string(static_cast<unsigned>(type)) + " is not known (field type).");
   }
@@ -377,11 +377,11 @@ std::string Encode(const Envelope& envelope) {
   Put(bytes, envelope.generation.value);
   Put(bytes, envelope.sequence);
   bytes += payload;
-  Put(bytes, Crc32c(bytes));
+  Put(bytes, ComputeCrc32c(bytes));
   return bytes;
 }
 
-Result<std::size_t> EnvelopeLength(std::string_view first_bytes) {
+Result<std::size_t> DecodeEnvelopeLength(std::string_view first_bytes) {
   if (first_bytes.size() < sizeof(std::uint32_t)) {
     return FieldError("length", "only " + std::to_string(first_bytes.size()) + " bytes of it arrived");
   }
@@ -394,7 +394,7 @@ Result<std::size_t> EnvelopeLength(std::string_view first_bytes) {
 }
 
 Result<Envelope> Decode(std::string_view bytes) {
-  RETORT_ASSIGN_OR_RETURN(const std::size_t length, EnvelopeLength(bytes));
+  RETORT_ASSIGN_OR_RETURN(const std::size_t length, DecodeEnvelopeLength(bytes));
   if (length != bytes.size()) {
     return FieldError("length",
                       "it says " + std::to_string(length) + " bytes, the frame has " + std::to_string(bytes.size()));
@@ -406,7 +406,7 @@ Result<Envelope> Decode(std::string_view bytes) {
                                      "; both programs must come from one build");
   }
   std::string_view tail = bytes.substr(length - kCrcBytes);
-  if (Take<std::uint32_t>(tail) != Crc32c(bytes.substr(0, length - kCrcBytes))) {
+  if (Take<std::uint32_t>(tail) != ComputeCrc32c(bytes.substr(0, length - kCrcBytes))) {
     return FieldError("crc", "the bytes are not those that were sent");
   }
   const auto type = static_cast<MessageType>(Take<std::uint16_t>(rest));

@@ -156,7 +156,7 @@ using Message =
 
 [[nodiscard]] MessageType FindMessageType(const Message& message);
 // "Hello", "GangAddress", ...; empty for a number that no message has.
-[[nodiscard]] std::string_view MessageTypeName(MessageType type);
+[[nodiscard]] std::string_view GetMessageTypeName(MessageType type);
 [[nodiscard]] std::string EncodePayload(const Message& message);
 // Error: refused, naming message type and field.
 [[nodiscard]] Result<Message> DecodePayload(MessageType type, std::string_view payload);
@@ -180,6 +180,6 @@ struct Envelope {
 [[nodiscard]] Result<Envelope> Decode(std::string_view bytes);
 // Returns the length of the whole frame that begins with `first_bytes` (at least four), for a reader that gets
 // it in pieces. Error: refused, field length, when no frame is that short or that long.
-[[nodiscard]] Result<std::size_t> EnvelopeLength(std::string_view first_bytes);
+[[nodiscard]] Result<std::size_t> DecodeEnvelopeLength(std::string_view first_bytes);
 
 }  // namespace retort::cluster

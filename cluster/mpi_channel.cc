@@ -8,7 +8,7 @@
 
 namespace retort::cluster {
 
-Status MpiStatus(const RetortMpi& mpi, int code, const char* doing) {
+Status MakeMpiStatus(const RetortMpi& mpi, int code, const char* doing) {
   if (code == 0) return {};
   std::array<char, 1024> text{};
   mpi.explain(code, text.data(), text.size());
@@ -22,7 +22,7 @@ Status MpiChannel::Send(WorldRank to, const Envelope& envelope) {
   Transfer& send = sends_.emplace_back(Transfer{to.value, std::move(bytes), nullptr});
   const int code = mpi_.send(to.value, send.bytes.data(), send.bytes.size(), &send.request);
   if (code != 0) sends_.pop_back();
-  return MpiStatus(mpi_, code, "MPI_Isend");
+  return MakeMpiStatus(mpi_, code, "MPI_Isend");
 }
 
 Result<std::optional<std::pair<WorldRank, Envelope>>> MpiChannel::Receive() {
@@ -43,7 +43,7 @@ Status MpiChannel::CompleteSends() {
       continue;
     }
     send = sends_.erase(send);
-    if (code != 0) return MpiStatus(mpi_, code, "Sending a message");
+    if (code != 0) return MakeMpiStatus(mpi_, code, "Sending a message");
   }
   return {};
 }
@@ -53,7 +53,7 @@ Status MpiChannel::StartReceives() {
     int from = 0;
     std::size_t count = 0;
     void* message = nullptr;
-    RETORT_RETURN_IF_ERROR(MpiStatus(mpi_, mpi_.probe(&from, &count, &message), "MPI_Improbe"));
+    RETORT_RETURN_IF_ERROR(MakeMpiStatus(mpi_, mpi_.probe(&from, &count, &message), "MPI_Improbe"));
     if (message == nullptr) return {};
     // Send refuses more than this; MPI reports a longer message as truncated.
     const std::size_t room = std::min(count, kMaxEnvelopeBytes);
@@ -61,7 +61,7 @@ Status MpiChannel::StartReceives() {
     const int code = mpi_.receive(message, receive.bytes.data(), room, &receive.request);
     if (code != 0) {
       receives_.pop_back();
-      return MpiStatus(mpi_, code, "MPI_Imrecv");
+      return MakeMpiStatus(mpi_, code, "MPI_Imrecv");
     }
   }
 }
@@ -79,7 +79,7 @@ Result<std::optional<MpiChannel::Frame>> MpiChannel::NextFrame() {
     }
     Frame frame(receive->peer, std::move(receive->bytes));
     receives_.erase(receive);
-    RETORT_RETURN_IF_ERROR(MpiStatus(mpi_, code, "Receiving a message"));
+    RETORT_RETURN_IF_ERROR(MakeMpiStatus(mpi_, code, "Receiving a message"));
     return std::optional(std::move(frame));
   }
   return std::optional<Frame>();

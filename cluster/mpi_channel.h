@@ -12,7 +12,7 @@
 namespace retort::cluster {
 
 // Ok for 0; environment with `doing` ("MPI_Isend") and MPI's own words otherwise.
-[[nodiscard]] Status MpiStatus(const RetortMpi& mpi, int code, const char* doing);
+[[nodiscard]] Status MakeMpiStatus(const RetortMpi& mpi, int code, const char* doing);
 
 // Only the thread that opened MPI may use it. MPI moves bytes only inside calls: call Receive often, also when nothing
 // is expected.

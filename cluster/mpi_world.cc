@@ -68,15 +68,15 @@ class OpenedWorld final : public MpiWorld {
       RETORT_RETURN_IF_ERROR(channel_.CompleteSends());
       RETORT_RETURN_IF_ERROR(channel_.Discard());
       if (barrier == nullptr && !channel_.has_pending_sends())
-        RETORT_RETURN_IF_ERROR(MpiStatus(mpi_, mpi_.enter_barrier(&barrier), "MPI_Ibarrier"));
-      if (barrier != nullptr) RETORT_RETURN_IF_ERROR(MpiStatus(mpi_, mpi_.test(barrier, &done), "MPI_Ibarrier"));
+        RETORT_RETURN_IF_ERROR(MakeMpiStatus(mpi_, mpi_.enter_barrier(&barrier), "MPI_Ibarrier"));
+      if (barrier != nullptr) RETORT_RETURN_IF_ERROR(MakeMpiStatus(mpi_, mpi_.test(barrier, &done), "MPI_Ibarrier"));
       if (done != 0) break;
       if (std::chrono::steady_clock::now() >= until)
         return Cancelled("Not every rank came to the end of the run within " + std::to_string(wait.count()) + " ms.");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     RETORT_RETURN_IF_ERROR(channel_.Discard());
-    return MpiStatus(mpi_, mpi_.finalize(), "MPI_Finalize");
+    return MakeMpiStatus(mpi_, mpi_.finalize(), "MPI_Finalize");
   }
 
   [[noreturn]] void Abort(int exit_code) override {
@@ -123,7 +123,7 @@ Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(const LaunchEnvironment& launch) 
   int rank = 0, size = 1;
   const int code = mpi.open(&rank, &size);
   if (code == RETORT_MPI_TWICE) return Refused("MPI was already initialised in this process.");
-  RETORT_RETURN_IF_ERROR(MpiStatus(mpi, code, "MPI_Init"));
+  RETORT_RETURN_IF_ERROR(MakeMpiStatus(mpi, code, "MPI_Init"));
   if (const Status declared = CheckWorldSize(launch, size); !declared.ok()) {
     static_cast<void>(mpi.finalize());
     too_small = declared;

@@ -17,9 +17,9 @@ nlohmann::json ToJson(const SampleEvaluation& evaluation) {
           {"test", evaluation.test},
           {"epochs", evaluation.epochs},
           {"epoch", evaluation.epoch},
-          {"held_out_accuracy", NumberToJson(evaluation.held_out_accuracy)},
-          {"accuracy", NumberToJson(evaluation.accuracy)},
-          {"frechet_distance", NumberToJson(evaluation.frechet_distance)}};
+          {"held_out_accuracy", MakeJsonNumber(evaluation.held_out_accuracy)},
+          {"accuracy", MakeJsonNumber(evaluation.accuracy)},
+          {"frechet_distance", MakeJsonNumber(evaluation.frechet_distance)}};
 }
 
 Result<SampleEvaluation> ReadEvaluation(const std::string& json) {

@@ -159,7 +159,7 @@ Result<std::optional<Envelope>> SocketLink::Assemble(std::string packet) {
     partial_ = std::move(packet);
   else
     partial_ += packet;
-  const auto length = EnvelopeLength(partial_);
+  const auto length = DecodeEnvelopeLength(partial_);
   if (length.ok() && partial_.size() < *length && partial_.size() % kPacketBytes == 0) return std::optional<Envelope>();
   const std::string bytes = std::exchange(partial_, {});
   if (!length.ok()) return length.status();

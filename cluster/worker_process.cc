@@ -1,7 +1,6 @@
 #include "cluster/worker_process.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,28 +18,12 @@
 #include <utility>
 
 #include "cluster/host.h"
+#include "cluster/spawn_setup.h"
 
 namespace retort::cluster {
 namespace {
 
 std::string FormatErrno(int error) { return std::generic_category().message(error); }
-
-// The C structures of posix_spawn, released with the scope.
-struct SpawnSetup {
-  SpawnSetup() {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&attributes);
-  }
-  ~SpawnSetup() {
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&files);
-  }
-  SpawnSetup(const SpawnSetup&) = delete;
-  SpawnSetup& operator=(const SpawnSetup&) = delete;
-
-  posix_spawn_file_actions_t files{};
-  posix_spawnattr_t attributes{};
-};
 
 // Owns the descriptor of a worker's log.
 struct LogFile {
@@ -63,30 +46,16 @@ struct LogFile {
 // 0 or an errno value.
 int PrepareSpawn(SpawnSetup& setup, int socket, int log) {
   sigset_t all;
-  sigset_t none;
   ::sigfillset(&all);
   ::sigdelset(&all, SIGKILL);
   ::sigdelset(&all, SIGSTOP);
-  ::sigemptyset(&none);
-  constexpr short kFlags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
-  auto* const files = &setup.files;
-  int error = ::posix_spawnattr_setflags(&setup.attributes, kFlags);
-  if (error == 0) error = ::posix_spawnattr_setpgroup(&setup.attributes, 0);
-  if (error == 0) error = ::posix_spawnattr_setsigdefault(&setup.attributes, &all);
-  if (error == 0) error = ::posix_spawnattr_setsigmask(&setup.attributes, &none);
-  if (error == 0 && log >= 0) error = ::posix_spawn_file_actions_adddup2(files, log, 2);  // its number may be the next
-  if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, socket, kWorkerSocket);
-  if (error == 0) error = ::posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
-  if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, 2, 1);
-  if (error == 0) error = ::posix_spawn_file_actions_addclosefrom_np(files, kWorkerSocket + 1);
+  int error = setup.ResetSignals(all);
+  if (error == 0 && log >= 0) error = setup.Copy(log, 2);  // its number may be the next
+  if (error == 0) error = setup.Copy(socket, kWorkerSocket);
+  if (error == 0) error = setup.CloseInput();
+  if (error == 0) error = setup.Copy(2, 1);
+  if (error == 0) error = setup.CloseFrom(kWorkerSocket + 1);
   return error;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 enum class Life { running, ended, unknown };
@@ -156,16 +125,12 @@ Result<WorkerProcess> WorkerProcess::Spawn(const WorkerCommand& command) {
 
   std::vector<std::string> arguments = command.arguments;
   arguments.insert(arguments.begin(), command.program);
-  std::vector<std::string> environment = command.environment;
   SpawnSetup setup;
   pid_t pid = -1;
   LogFile log;
   int error = command.log_path.empty() ? 0 : log.Open(command.log_path);
   if (error == 0) error = PrepareSpawn(setup, theirs.fd(), log.fd);
-  if (error == 0) {
-    error = ::posix_spawn(&pid, command.program.c_str(), &setup.files, &setup.attributes, Pointers(arguments).data(),
-                          Pointers(environment).data());
-  }
+  if (error == 0) error = setup.Start(command.program, arguments, command.environment, pid);
   if (error != 0) {
     const std::string where = command.log_path.empty() ? "" : " (its log is " + command.log_path + ")";
     return EnvironmentError("The worker program " + command.program + where +

@@ -56,7 +56,7 @@ Result<GraphAnswer> DecodeGraphAnswer(const std::string& json) {
 std::string EncodeWorkerReport(const WorkerReport& report) {
   const nlohmann::json json = {{"build", report.build},     {"envelope", report.envelope},
                                {"torch", report.torch},     {"capability", report.capability},
-                               {"threads", report.threads}, {"gflops", NumberToJson(report.gflops)}};
+                               {"threads", report.threads}, {"gflops", MakeJsonNumber(report.gflops)}};
   return DumpJson(json);
 }
 

@@ -90,7 +90,7 @@ Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, c
   options.limits = limits;
   server->http = HttpServer::Start(options, [&of = *server](const HttpRequest& request) { return of.Answer(request); });
   if (server->http != nullptr) return std::unique_ptr<Exporter>(new Exporter(std::move(server)));
-  return EnvironmentError("Metrics cannot be served on " + InBrackets(listen.address) +
+  return EnvironmentError("Metrics cannot be served on " + BracketHost(listen.address) +
                           (listen.port ? ":" + std::to_string(*listen.port) + ": the port is busy, or" : ":") +
                           " the address is not one of this host" +
                           (protection.certificate.empty() ? "" : ", or the certificate cannot be used") +
@@ -177,7 +177,7 @@ prometheus::MetricFamily Collect(const MetricFamily& family, const MetricValues&
 
 std::string FormatExposition(const MetricValues& values, std::string_view sweep) {
   std::vector<prometheus::MetricFamily> families;
-  for (const MetricFamily& family : MetricCatalogue()) {
+  for (const MetricFamily& family : GetMetricCatalogue()) {
     prometheus::MetricFamily collected = Collect(family, values, sweep);
     if (!collected.metric.empty()) families.push_back(std::move(collected));
   }

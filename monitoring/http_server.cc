@@ -62,7 +62,7 @@ struct StreamReader {
 
 }  // namespace
 
-std::string InBrackets(const std::string& host) {
+std::string BracketHost(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
@@ -248,7 +248,7 @@ bool HttpServer::anywhere() const { return server_->host == "0.0.0.0" || server_
 bool HttpServer::encrypted() const { return !server_->certificate.empty(); }
 
 std::string HttpServer::Address(std::string_view host) const {
-  return InBrackets(anywhere() ? std::string(host) : server_->host) + ":" + std::to_string(port());
+  return BracketHost(anywhere() ? std::string(host) : server_->host) + ":" + std::to_string(port());
 }
 
 std::string HttpServer::Origin(std::string_view host) const {

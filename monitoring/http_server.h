@@ -87,6 +87,6 @@ class HttpServer {
 };
 
 // An address of IPv6 in brackets, any other as it is.
-[[nodiscard]] std::string InBrackets(const std::string& host);
+[[nodiscard]] std::string BracketHost(const std::string& host);
 
 }  // namespace retort::monitoring

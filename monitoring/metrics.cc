@@ -20,7 +20,7 @@ MetricLabel Following(std::string_view name, std::string_view bound) { return {n
 std::vector<std::string_view> FailureNames() {
   std::vector<std::string_view> names;
   for (unsigned number = 1; number < 256; ++number) {
-    const std::string_view name = FailureName(static_cast<FailureKind>(number));
+    const std::string_view name = GetFailureName(static_cast<FailureKind>(number));
     if (ParseFailureName(name) == static_cast<FailureKind>(number)) names.push_back(name);
   }
   return names;
@@ -331,7 +331,7 @@ bool Fits(const MetricFamily& family, const MetricValues::Labels& labels) {
 
 }  // namespace
 
-std::string_view MetricTypeName(MetricType type) {
+std::string_view GetMetricTypeName(MetricType type) {
   constexpr std::string_view kNames[] = {"counter", "gauge", "histogram"};
   return kNames[static_cast<std::size_t>(type)];
 }
@@ -352,15 +352,15 @@ std::string DescribeMaxSeries(const MetricFamily& family) {
   return product == 1 ? open : std::to_string(product) + " x " + open;
 }
 
-std::span<const MetricFamily> MetricCatalogue() {
+std::span<const MetricFamily> GetMetricCatalogue() {
   static const std::vector<MetricFamily> catalogue = MakeCatalogue();
   return catalogue;
 }
 
-const MetricFamily& FindFamily(Metric metric) { return MetricCatalogue()[static_cast<std::size_t>(metric)]; }
+const MetricFamily& FindFamily(Metric metric) { return GetMetricCatalogue()[static_cast<std::size_t>(metric)]; }
 
-MetricValues::MetricValues() : series_(MetricCatalogue().size()) {
-  for (const MetricFamily& family : MetricCatalogue()) {
+MetricValues::MetricValues() : series_(GetMetricCatalogue().size()) {
+  for (const MetricFamily& family : GetMetricCatalogue()) {
     if (family.type == MetricType::histogram) {
       distributions_.emplace(family.metric, Histogram(family.bounds));
       continue;

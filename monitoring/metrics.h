@@ -40,7 +40,7 @@ class Histogram {
 };
 
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
-[[nodiscard]] std::string_view MetricTypeName(MetricType type);  // "counter", ...
+[[nodiscard]] std::string_view GetMetricTypeName(MetricType type);  // "counter", ...
 
 // One family each; the order is the order of the catalogue.
 enum class Metric : std::uint8_t {
@@ -108,7 +108,7 @@ struct MetricFamily {
 // How many series it has at most: "1", "17", "data sets of the sweep", "ranks of the launcher x slots of a rank".
 [[nodiscard]] std::string DescribeMaxSeries(const MetricFamily& family);
 // Ordered as the enumerators of Metric.
-[[nodiscard]] std::span<const MetricFamily> MetricCatalogue();
+[[nodiscard]] std::span<const MetricFamily> GetMetricCatalogue();
 [[nodiscard]] const MetricFamily& FindFamily(Metric metric);
 
 // One value for each label combination that was set; closed label sets start at zero. A plain value:

@@ -18,14 +18,14 @@ std::string ProgramPath() {
 
 }  // namespace
 
-std::vector<std::string> CudaVariables() {
+std::vector<std::string> ListCudaVariables() {
   std::vector<std::string> set;
   for (const char* const name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"})
     if (const char* const value = std::getenv(name); value != nullptr) set.push_back(std::string(name) + "=" + value);
   return set;
 }
 
-std::string ProgramDirectory() {
+std::string GetProgramDirectory() {
   const std::string program = ProgramPath();
   const std::size_t slash = program.rfind('/');
   return slash == std::string::npos ? "." : program.substr(0, slash);

@@ -7,10 +7,10 @@
 namespace retort::worker {
 
 // "NAME=value" of what chooses and orders CUDA devices, those that are set.
-[[nodiscard]] std::vector<std::string> CudaVariables();
+[[nodiscard]] std::vector<std::string> ListCudaVariables();
 
 // Folder of the running program; "." when the system does not know.
-[[nodiscard]] std::string ProgramDirectory();
+[[nodiscard]] std::string GetProgramDirectory();
 
 // cuBLAS sums in one order only with a workspace of a fixed size, which it and LibTorch read from the environment
 // before the first product. A size that is set already stays. Before any thread begins.

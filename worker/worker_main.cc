@@ -31,7 +31,7 @@ namespace {
 int ProbeCuda(retort::worker::Devices& devices) {
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   const auto answer = retort::cluster::MakeCudaAnswer(RETORT_VERSION, devices.CountCuda());
-  return retort::ExitCode(link.Send({{}, {}, 0, answer}).code());
+  return retort::GetExitCode(link.Send({{}, {}, 0, answer}).code());
 }
 
 // Whether retort starts the program with these arguments. An empty order counts as missing.
@@ -53,17 +53,17 @@ int Run(int argc, char** argv) {
         stderr,
         "retort-worker: '%s' is no word that it knows, or has no value. It is started by retort, never by hand.\n",
         argv[1]);
-    return retort::ExitCode(retort::StatusCode::usage);
+    return retort::GetExitCode(retort::StatusCode::usage);
   }
   if (argc > 1 && std::strcmp(argv[1], "--version") == 0) {
     std::puts("retort-worker " RETORT_VERSION);
     return 0;
   }
-  retort::worker::Devices devices(retort::worker::ProgramDirectory() + "/libretort_cuda.so",
-                                  retort::cluster::FindGpuUuids(retort::worker::CudaVariables()));
+  retort::worker::Devices devices(retort::worker::GetProgramDirectory() + "/libretort_cuda.so",
+                                  retort::cluster::FindGpuUuids(retort::worker::ListCudaVariables()));
   if (const retort::Status status = retort::cluster::DieWithParent(retort::cluster::kWorkerSocket); !status.ok()) {
     std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
-    return retort::ExitCode(status.code());
+    return retort::GetExitCode(status.code());
   }
   if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0) return ProbeCuda(devices);
   retort::cluster::ReserveStack();
@@ -76,28 +76,29 @@ int Run(int argc, char** argv) {
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   if (argc > 2 && std::strcmp(argv[1], retort::privacy::kAuditArgument) == 0) {
     const retort::Status sent = retort::worker::audit::ServeAudit(link, argv[2], retort::storage::PosixEnv(), devices);
-    return retort::ExitCode(sent.code());
+    return retort::GetExitCode(sent.code());
   }
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kSampleArgument) == 0)
-    return retort::ExitCode(retort::worker::samples::ServeSamples(link, argv[2], retort::storage::PosixEnv()).code());
+    return retort::GetExitCode(
+        retort::worker::samples::ServeSamples(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kModelArgument) == 0)
-    return retort::ExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
+    return retort::GetExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kLayersArgument) == 0)
-    return retort::ExitCode(retort::worker::ServeLayers(link, argv[2]).code());
+    return retort::GetExitCode(retort::worker::ServeLayers(link, argv[2]).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kGraphArgument) == 0)
-    return retort::ExitCode(retort::worker::ServeNetworkGraph(link, argv[2]).code());
+    return retort::GetExitCode(retort::worker::ServeNetworkGraph(link, argv[2]).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kGeneratorGraphArgument) == 0)
-    return retort::ExitCode(retort::worker::ServeGeneratorGraph(link, argv[2]).code());
+    return retort::GetExitCode(retort::worker::ServeGeneratorGraph(link, argv[2]).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kScriptArgument) == 0)
-    return retort::ExitCode(retort::worker::ServeScript(link, argv[2], retort::storage::PosixEnv()).code());
+    return retort::GetExitCode(retort::worker::ServeScript(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kReportArgument) == 0)
-    return retort::ExitCode(retort::worker::ServeReport(link, RETORT_VERSION, argv[2]).code());
+    return retort::GetExitCode(retort::worker::ServeReport(link, RETORT_VERSION, argv[2]).code());
   const auto first = retort::worker::ReadHandedOverStart(argc, argv);
   const retort::Status status =
       first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, devices, *first)
                  : first.status();
   if (!status.ok()) std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
-  return retort::ExitCode(status.code());
+  return retort::GetExitCode(status.code());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-# cmake -D SOURCE=DIR -D OUT=FILE -P WriteRevision.cmake: defines retort::orchestrator::cli::Revision() as the commit
+# cmake -D SOURCE=DIR -D OUT=FILE -P WriteRevision.cmake: defines retort::orchestrator::cli::GetRevision() as the commit
 # of DIR at the time of the build, with "-dirty" where tracked files differ from it; empty where DIR is not the top of
 # a work tree. FILE is written only when that has changed.
 set(REVISION "")
@@ -19,7 +19,7 @@ file(CONFIGURE OUTPUT "${OUT}" @ONLY CONTENT [[
 
 namespace retort::orchestrator::cli {
 
-const char* Revision() { return "@REVISION@"; }
+const char* GetRevision() { return "@REVISION@"; }
 
 }  // namespace retort::orchestrator::cli
 ]])

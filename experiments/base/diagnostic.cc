@@ -76,8 +76,8 @@ std::size_t CodePoints(std::string_view text) {
 // Returns the source line with a caret below its column, both indented. Of a long line only the part around the caret.
 std::string Excerpt(std::string_view line, int number, int column) {
   const std::size_t at = FindCodePoint(line, static_cast<std::size_t>(std::max(column, 1)) - 1);
-  const std::string before = OneLine(line.substr(0, at));
-  const std::string whole = before + OneLine(line.substr(at));
+  const std::string before = MakeOneLine(line.substr(0, at));
+  const std::string whole = before + MakeOneLine(line.substr(at));
   const std::size_t caret = CodePoints(before), columns = CodePoints(whole);
   const std::size_t cut = columns - std::min(columns, kShownColumns);
   const std::size_t first = std::min(caret - std::min(caret, kShownColumns / 2), cut);
@@ -96,18 +96,18 @@ std::string Render(const Diagnostic& diagnostic) {
     text += ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column);
   }
   if (!text.empty()) text += ": ";
-  text = Printable(text + diagnostic.message);
+  text = MakePrintable(text + diagnostic.message);
   if (!diagnostic.source_line.empty()) text += Excerpt(diagnostic.source_line, diagnostic.line, diagnostic.column);
   if (!diagnostic.choices.empty()) {
     text += "\n  choose: ";
     for (std::size_t i = 0; i < diagnostic.choices.size(); ++i) {
-      text += (i == 0 ? "" : ", ") + OneLine(diagnostic.choices[i]);
+      text += (i == 0 ? "" : ", ") + MakeOneLine(diagnostic.choices[i]);
     }
   }
   return text;
 }
 
-std::string ErrorsToJson(const std::vector<Diagnostic>& errors) {
+std::string FormatErrorsJson(const std::vector<Diagnostic>& errors) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& error : errors) {
     list.push_back({{"message", error.message},

@@ -19,7 +19,7 @@ struct Diagnostic {
 // (printable.h); a message keeps its lines.
 [[nodiscard]] std::string Render(const Diagnostic& diagnostic);
 // Returns an array with {"message","file","line","column","key","choices"} for each error.
-[[nodiscard]] std::string ErrorsToJson(const std::vector<Diagnostic>& errors);
+[[nodiscard]] std::string FormatErrorsJson(const std::vector<Diagnostic>& errors);
 // Returns the candidates nearest to `word` by edit distance, best first, at most three; empty when none is near.
 [[nodiscard]] std::vector<std::string> FindNearest(const std::string& word, const std::vector<std::string>& candidates);
 // Returns all candidates, nearest first: for the values of a closed set.

@@ -96,7 +96,7 @@ std::array<std::uint8_t, 32> ComputeSha256(std::string_view bytes) {
   return digest;
 }
 
-std::string Sha256Hex(std::string_view bytes) { return FormatDigest(ComputeSha256(bytes)); }
+std::string ComputeSha256Hex(std::string_view bytes) { return FormatDigest(ComputeSha256(bytes)); }
 
 namespace {
 
@@ -162,6 +162,6 @@ std::uint32_t ExtendCrc32c(std::uint32_t crc, std::string_view bytes) {
   return ExtendCrc32cPortable(crc, bytes);
 }
 
-std::uint32_t Crc32c(std::string_view bytes) { return ExtendCrc32c(0, bytes); }
+std::uint32_t ComputeCrc32c(std::string_view bytes) { return ExtendCrc32c(0, bytes); }
 
 }  // namespace retort

@@ -37,12 +37,12 @@ class Sha256 {
 
 [[nodiscard]] std::array<std::uint8_t, 32> ComputeSha256(std::string_view bytes);
 // The same as 64 hex digits.
-[[nodiscard]] std::string Sha256Hex(std::string_view bytes);
+[[nodiscard]] std::string ComputeSha256Hex(std::string_view bytes);
 
 // CRC-32C (Castagnoli, reflected polynomial 0x82F63B78, RFC 3720): the checksum of records and envelopes.
 
 // Returns the checksum of `bytes`, 0 for none. Uses the SSE4.2 instruction where the processor has it.
-[[nodiscard]] std::uint32_t Crc32c(std::string_view bytes);
+[[nodiscard]] std::uint32_t ComputeCrc32c(std::string_view bytes);
 // Returns the checksum of A followed by B, where `crc` is the checksum of A and `bytes` is B.
 [[nodiscard]] std::uint32_t ExtendCrc32c(std::uint32_t crc, std::string_view bytes);
 // The same by tables, on every processor.

@@ -60,13 +60,13 @@ bool IsAmbiguousFailure(FailureKind kind) {
 
 bool IsExternalFailure(FailureKind kind) { return FindRetryRule(kind).max_attempts == kManyAttempts; }
 
-std::string_view FailureName(FailureKind kind) {
+std::string_view GetFailureName(FailureKind kind) {
   for (const Row& row : kRows)
     if (row.kind == kind) return row.name;
   return "unknown";
 }
 
-std::vector<std::string> FailureNames() {
+std::vector<std::string> ListFailureNames() {
   std::vector<std::string> names;
   for (const Row& row : kRows) names.emplace_back(row.name);
   return names;

@@ -49,9 +49,9 @@ struct RetryRule {
 
 [[nodiscard]] RetryRule FindRetryRule(FailureKind kind);
 // snake_case name, stable: used as metric label, in JSON and in journals.
-[[nodiscard]] std::string_view FailureName(FailureKind kind);
+[[nodiscard]] std::string_view GetFailureName(FailureKind kind);
 // Of every kind, `none` among them.
-[[nodiscard]] std::vector<std::string> FailureNames();
+[[nodiscard]] std::vector<std::string> ListFailureNames();
 [[nodiscard]] std::optional<FailureKind> ParseFailureName(std::string_view name);
 
 }  // namespace retort

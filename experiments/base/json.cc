@@ -46,7 +46,7 @@ nlohmann::ordered_json TryParseOrderedJson(std::string_view text) {
   return nlohmann::ordered_json::parse(text, nullptr, false);
 }
 
-nlohmann::json NumberToJson(double value) {
+nlohmann::json MakeJsonNumber(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;

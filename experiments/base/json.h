@@ -50,7 +50,7 @@ template <typename T, typename Read>
 // Fields.
 
 // A JSON number, or the strings "inf", "-inf", "nan", which JSON numbers cannot say.
-[[nodiscard]] nlohmann::json NumberToJson(double value);
+[[nodiscard]] nlohmann::json MakeJsonNumber(double value);
 
 class JsonFields {
  public:

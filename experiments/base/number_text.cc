@@ -33,12 +33,12 @@ std::string Scientific(double value) {
 
 }  // namespace
 
-std::string EpsilonText(double epsilon) {
+std::string FormatEpsilon(double epsilon) {
   if (std::isnan(epsilon) || epsilon == HUGE_VAL) return "∞";
   return Grouped(fmt::format("{:.3f}", epsilon));
 }
 
-std::string ExactNumber(double value) {
+std::string FormatExactNumber(double value) {
   std::array<char, 64> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
@@ -62,19 +62,19 @@ std::string FormatReal(double value) {
   return text;
 }
 
-std::string SixDigitNumber(double value) {
+std::string FormatSixDigits(double value) {
   std::array<char, 64> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6).ptr;
   return {text.data(), end};
 }
 
-std::string ThreeDecimals(double value) {
+std::string FormatThreeDecimals(double value) {
   std::array<char, 400> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 3).ptr;
   return {text.data(), end};
 }
 
-std::string ShortNumber(double value) {
+std::string FormatShortNumber(double value) {
   const bool small = value != 0 && std::abs(value) < 1e-3;
   std::string text = small ? Scientific(value) : fmt::format("{}", value);
   const std::size_t exponent = text.find('e');
@@ -89,13 +89,13 @@ std::string ShortNumber(double value) {
   return text;
 }
 
-std::string PercentText(double fraction) { return fmt::format("{:.2f}", 100 * fraction); }
+std::string FormatPercent(double fraction) { return fmt::format("{:.2f}", 100 * fraction); }
 
 std::string CountText(std::int64_t count) { return Grouped(fmt::format("{}", count)); }
 
-std::string TrialsText(std::int64_t count) { return std::to_string(count) + (count == 1 ? " trial" : " trials"); }
+std::string FormatTrialCount(std::int64_t count) { return std::to_string(count) + (count == 1 ? " trial" : " trials"); }
 
-std::string BytesText(std::uint64_t bytes) {
+std::string FormatBytes(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
@@ -113,7 +113,7 @@ std::string FormatMebibytes(std::uint64_t bytes) {
   return text;
 }
 
-std::string DurationText(double seconds) {
+std::string FormatDuration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "unknown";
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
@@ -123,14 +123,14 @@ std::string DurationText(double seconds) {
   return fmt::format("{} d {} h", whole / 86400, whole % 86400 / 3600);
 }
 
-std::string PaddedDurationText(double seconds) {
+std::string FormatPaddedDuration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
   if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
   if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} s", whole);
 }
 
-std::string RoughDurationText(double seconds) {
+std::string FormatRoughDuration(double seconds) {
   const double whole = std::ceil(std::max(0.0, seconds));
   if (whole < 100) return fmt::format("{:.0f} s", whole);
   if (whole < 100 * 60) return fmt::format("{:.0f} min", whole / 60);
@@ -138,7 +138,7 @@ std::string RoughDurationText(double seconds) {
   return fmt::format("{:.1f} d", whole / 86400);
 }
 
-std::optional<double> NumberIn(std::string_view text) {
+std::optional<double> ParseFiniteNumber(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);

@@ -74,7 +74,7 @@ std::string FindControlCharacter(std::string_view text) {
   return "";
 }
 
-std::string OneLine(std::string_view text) {
+std::string MakeOneLine(std::string_view text) {
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
     if (const std::size_t escape = ControlSequence(text, at); escape > 0) {
@@ -94,11 +94,11 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
-std::string Printable(std::string_view text) {
+std::string MakePrintable(std::string_view text) {
   std::string lines;
   while (true) {
     const std::size_t end = text.find('\n');
-    lines += OneLine(text.substr(0, end));
+    lines += MakeOneLine(text.substr(0, end));
     if (end == std::string_view::npos) return lines;
     lines += '\n';
     text.remove_prefix(end + 1);
@@ -131,8 +131,8 @@ std::size_t BytesWithin(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
   while (at < text.size()) {
     const std::string_view point = PointAt(text, at);
-    if (PointColumns(point) > columns) break;
-    columns -= PointColumns(point);
+    if (CountPointColumns(point) > columns) break;
+    columns -= CountPointColumns(point);
     at += point.size();
   }
   return at;
@@ -141,9 +141,9 @@ std::size_t BytesWithin(std::string_view text, std::size_t columns) {
 // Returns the byte at which the longest suffix of `text` with no more than `columns` begins. It does not begin with a
 // mark of a character that is cut off.
 std::size_t EndWithin(std::string_view text, std::size_t columns) {
-  std::size_t left = Columns(text), at = 0;
-  while (at < text.size() && (left > columns || PointColumns(PointAt(text, at)) == 0)) {
-    left -= PointColumns(PointAt(text, at));
+  std::size_t left = CountColumns(text), at = 0;
+  while (at < text.size() && (left > columns || CountPointColumns(PointAt(text, at)) == 0)) {
+    left -= CountPointColumns(PointAt(text, at));
     at += PointAt(text, at).size();
   }
   return at;
@@ -151,7 +151,7 @@ std::size_t EndWithin(std::string_view text, std::size_t columns) {
 
 }  // namespace
 
-std::string InAscii(std::string_view text) {
+std::string ConvertToAscii(std::string_view text) {
   std::string ascii;
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view point = PointAt(text, at);
@@ -166,7 +166,7 @@ std::string InAscii(std::string_view text) {
   return ascii;
 }
 
-std::size_t PointColumns(std::string_view point) {
+std::size_t CountPointColumns(std::string_view point) {
   if (point.size() < 2) return point.size();
   const std::uint32_t number = DecodeCodePoint(point);
   // Terminals join the vowels and finals of Hangul to the letter before them and give a spacing mark a column of its
@@ -184,21 +184,21 @@ std::size_t PointColumns(std::string_view point) {
   }
 }
 
-std::size_t Columns(std::string_view text) {
+std::size_t CountColumns(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view point = PointAt(text, at);
-    columns += PointColumns(point);
+    columns += CountPointColumns(point);
     at += point.size();
   }
   return columns;
 }
 
-std::size_t DisplayWidth(std::string_view text) {
+std::size_t MeasureDisplayWidth(std::string_view text) {
   std::size_t width = 0;
   while (true) {
     const std::size_t escape = text.find('\x1b');
-    width += Columns(text.substr(0, escape));
+    width += CountColumns(text.substr(0, escape));
     const std::size_t end = escape == std::string_view::npos ? escape : text.find('m', escape);
     if (end == std::string_view::npos) return width;
     text.remove_prefix(end + 1);
@@ -206,20 +206,20 @@ std::size_t DisplayWidth(std::string_view text) {
 }
 
 std::string CutEnd(std::string_view text, std::size_t width) {
-  if (Columns(text) <= width) return std::string(text);
+  if (CountColumns(text) <= width) return std::string(text);
   if (width == 0) return "";
   return std::string(text.substr(0, BytesWithin(text, width - 1))) + std::string(kEllipsis);
 }
 
 std::string CutMiddle(std::string_view text, std::size_t width) {
-  if (Columns(text) <= width) return std::string(text);
+  if (CountColumns(text) <= width) return std::string(text);
   if (width < 3) return CutEnd(text, width);
   const std::size_t tail = (width - 1) / 2;
   return std::string(text.substr(0, BytesWithin(text, width - 1 - tail))) + std::string(kEllipsis) +
          std::string(text.substr(EndWithin(text, tail)));
 }
 
-std::string Bar(double fraction, std::size_t cells) {
+std::string DrawBar(double fraction, std::size_t cells) {
   const double full = std::clamp(std::isfinite(fraction) ? fraction : 0.0, 0.0, 1.0) * static_cast<double>(cells);
   // A cell is drawn full only where the fraction covers all of it.
   const auto filled = static_cast<std::size_t>(full);

@@ -41,7 +41,7 @@ std::int64_t RngStream::Below(std::uint64_t index, std::int64_t bound) const {
 
 RngStream RngStream::Lane(std::uint64_t lane) const { return RngStream(Absorb(key_, lane)); }
 
-std::vector<std::int64_t> Permutation(std::int64_t n, const RngStream& stream) {
+std::vector<std::int64_t> DrawPermutation(std::int64_t n, const RngStream& stream) {
   RETORT_CHECK(n >= 0 && n < (std::int64_t{1} << 32));
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -52,7 +52,7 @@ std::vector<std::int64_t> Permutation(std::int64_t n, const RngStream& stream) {
   return order;
 }
 
-std::pair<double, double> NormalPair(std::uint64_t index, const RngStream& stream) {
+std::pair<double, double> DrawNormalPair(std::uint64_t index, const RngStream& stream) {
   const double radius = std::sqrt(-2.0 * std::log(OpenUniform(stream.Word(index))));
   const double angle = 2.0 * std::numbers::pi * stream.Uniform(index + 1);
   return {radius * std::cos(angle), radius * std::sin(angle)};

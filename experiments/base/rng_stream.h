@@ -26,7 +26,7 @@ enum class Purpose : std::uint64_t {
   flips = 14,  // which images are mirrored
   resized_crops = 15,
   warps = 16,   // affine and elastic maps of images
-  mixes = 17,   // which pictures are blended, and how
+  mixes = 17,   // which images are blended, and how
   search = 18,  // settings that a sweep tries
 };
 
@@ -49,8 +49,8 @@ class RngStream {
 };
 
 // Fisher-Yates over 0..n-1: for i = n-1 down to 1, swap i with Below(i, i + 1).
-[[nodiscard]] std::vector<std::int64_t> Permutation(std::int64_t n, const RngStream& stream);
+[[nodiscard]] std::vector<std::int64_t> DrawPermutation(std::int64_t n, const RngStream& stream);
 // Two independent N(0, 1) by Box-Muller of words index and index + 1.
-[[nodiscard]] std::pair<double, double> NormalPair(std::uint64_t index, const RngStream& stream);
+[[nodiscard]] std::pair<double, double> DrawNormalPair(std::uint64_t index, const RngStream& stream);
 
 }  // namespace retort

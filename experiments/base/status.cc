@@ -5,7 +5,7 @@
 
 namespace retort {
 
-int ExitCode(StatusCode code) {
+int GetExitCode(StatusCode code) {
   switch (code) {
     case StatusCode::ok:
       return 0;

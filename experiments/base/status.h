@@ -51,7 +51,7 @@ inline Status Refused(std::string message) { return {StatusCode::refused, std::m
 inline Status Cancelled(std::string message) { return {StatusCode::cancelled, std::move(message)}; }
 
 // The process exit code for a failed status; 0 for ok.
-[[nodiscard]] int ExitCode(StatusCode code);
+[[nodiscard]] int GetExitCode(StatusCode code);
 
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line, std::string_view detail);
 

@@ -93,7 +93,7 @@ std::string ScaleText(const DataSpec& data, const std::vector<double> PixelScale
   return text;
 }
 
-// "crop_top 0.08 resize 0 size 224 224 crop 0"; empty where pictures are taken as they are.
+// "crop_top 0.08 resize 0 size 224 224 crop 0"; empty where images are taken as they are.
 std::string PreprocessingText(const Preprocessing& p) {
   if (p == Preprocessing()) return "";
   std::string text = "crop_top " + FormatReal(p.crop_top) + " resize " + std::to_string(p.resize) + " size " +
@@ -163,8 +163,8 @@ class Extras {
       return AppendUnlessEmpty(out, name, spec_.generator.layers ? *spec_.generator.layers : "");
     if (name == "score") return AppendUnlessEmpty(out, name, spec_.score);
     if (name == "score_noise")
-      return AppendUnlessEmpty(out, name, spec_.score_noise > 0 ? ExactNumber(spec_.score_noise) : "");
-    if (name == "method_revision") return AppendEntry(out, name, static_cast<std::int64_t>(MethodRevision(spec_)));
+      return AppendUnlessEmpty(out, name, spec_.score_noise > 0 ? FormatExactNumber(spec_.score_noise) : "");
+    if (name == "method_revision") return AppendEntry(out, name, static_cast<std::int64_t>(GetMethodRevision(spec_)));
     if (name == "network.layers") return AppendUnlessEmpty(out, name, spec_.layers ? *spec_.layers : "");
     if (name == "parent" && spec_.parent) AppendEntry(out, name, spec_.parent->Hex());
   }
@@ -175,7 +175,7 @@ class Extras {
 
 }  // namespace
 
-std::string CanonicalEncoding(const TrialSpec& spec) {
+std::string EncodeCanonically(const TrialSpec& spec) {
   static const TrialSpec kDefaults;
   const TrialKind kind = FindKind(spec);
   std::string out;
@@ -183,8 +183,8 @@ std::string CanonicalEncoding(const TrialSpec& spec) {
   AppendEntry(out, "!format", "retort-trial-1");
   AppendEntry(out, "!role", spec.role == Role::teacher ? "teacher" : "student");
   Extras extras(spec);
-  for (const std::uint8_t index : IdentityOrder()) {
-    const SpecKey& key = SpecKeys()[index];
+  for (const std::uint8_t index : GetIdentityOrder()) {
+    const SpecKey& key = ListSpecKeys()[index];
     if (!key.AppliesTo(kind, spec.source)) continue;
     if (spec.stop.metric == StopMetric::none && key.name.starts_with("stop_")) continue;
     if ((key.quiet & MakeMask(kind)) != 0 && key.get(spec) == key.get(kDefaults)) continue;
@@ -199,7 +199,7 @@ std::string CanonicalEncoding(const TrialSpec& spec) {
 }
 
 TrialId ComputeTrialId(const TrialSpec& spec) {
-  const auto digest = ComputeSha256(CanonicalEncoding(spec));
+  const auto digest = ComputeSha256(EncodeCanonically(spec));
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < 8; ++i) bits = (bits << 8) | digest[i];
   return TrialId(bits);

@@ -9,7 +9,7 @@
 namespace retort {
 
 // Length-prefixed, sorted keys, resolved values; only fields that are part of identity.
-[[nodiscard]] std::string CanonicalEncoding(const TrialSpec& spec);
+[[nodiscard]] std::string EncodeCanonically(const TrialSpec& spec);
 [[nodiscard]] TrialId ComputeTrialId(const TrialSpec& spec);
 
 }  // namespace retort

@@ -149,7 +149,7 @@ std::vector<double> Spread(const std::vector<double>& own, std::span<const doubl
 
 }  // namespace
 
-std::span<const DataReader> DataReaders() { return kReaders; }
+std::span<const DataReader> ListDataReaders() { return kReaders; }
 
 const DataReader* FindDataReader(std::string_view name) {
   for (const DataReader& reader : kReaders)
@@ -157,7 +157,7 @@ const DataReader* FindDataReader(std::string_view name) {
   return nullptr;
 }
 
-std::vector<std::string> DataReaderNames() {
+std::vector<std::string> ListDataReaderNames() {
   std::vector<std::string> names;
   for (const DataReader& reader : kReaders) names.emplace_back(reader.name);
   return names;

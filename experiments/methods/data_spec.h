@@ -1,6 +1,7 @@
-// A data set of a sweep: one [data.NAME] table, how its pictures are prepared, and the formats that it may have.
+// A data set of a sweep: one [data.NAME] table, how its images are prepared, and the formats that it may have.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,10 +13,10 @@
 
 namespace retort {
 
-// What becomes of a data set with a picture that cannot be decoded.
+// What becomes of a data set with an image that cannot be decoded.
 enum class OnError : std::uint8_t {
-  fail,            // the trial ends, naming the picture
-  skip_and_count,  // the picture is absent from its split, and counted; the others stay where they are
+  fail,            // the trial ends, naming the image
+  skip_and_count,  // the image is absent from its split, and counted; the others stay where they are
 };
 
 // In this order: rows off the top, resize (bilinear with antialias, as Pillow does it), centre crop. All
@@ -25,7 +26,7 @@ struct Preprocessing {
   std::int64_t resize = 0;             // the short side becomes this, the aspect stays; not with height and width
   std::int64_t height = 0, width = 0;  // resized to exactly this; both or neither
   std::int64_t crop = 0;               // side of the square cut from the centre
-  bool exif_orientation = false;       // turn pictures as their EXIF says; torchvision's loader does not
+  bool exif_orientation = false;       // turn images as their EXIF says; torchvision's loader does not
   OnError on_error = OnError::fail;
   bool operator==(const Preprocessing&) const = default;
 };
@@ -39,7 +40,7 @@ inline constexpr std::int64_t kMaxPreparedSide = 4096;  // px
 // kMaxPreparedSide, a resize without a crop, ...
 [[nodiscard]] Status CheckPreprocessing(const Preprocessing& preprocessing);
 
-// Sides of every picture so prepared; zeros when each keeps its own.
+// Sides of every image so prepared; zeros when each keeps its own.
 struct PreparedSides {
   std::int64_t height = 0, width = 0;
 };
@@ -73,6 +74,19 @@ struct SplitSpec {
   SplitSource train_source, public_source, test_source, validation_source;
 };
 
+// A part of a split, under the name of its key.
+struct SplitPart {
+  const char* name;
+  IndexRange SplitSpec::*range;
+  SplitSource SplitSpec::*source;
+};
+// In the order in which fractions follow one another.
+inline constexpr std::array<SplitPart, 4> kSplitParts = {
+    {{"train", &SplitSpec::train, &SplitSpec::train_source},
+     {"public", &SplitSpec::public_range, &SplitSpec::public_source},
+     {"test", &SplitSpec::test, &SplitSpec::test_source},
+     {"validation", &SplitSpec::validation, &SplitSpec::validation_source}}};
+
 struct Budget {
   double epsilon = 0;
   double delta = 0;
@@ -81,7 +95,7 @@ struct Budget {
 // One [data.NAME] table.
 struct DataSpec {
   std::string name;
-  std::string reader;           // "idx", "cifar10", ...: a name of DataReaders()
+  std::string reader;           // "idx", "cifar10", ...: a name of ListDataReaders()
   std::string target, version;  // of readers that have several; else empty
   std::string path;             // absolute after ${VAR} and relative-to-file resolution; not part of identity
   std::string digest;           // 64 hex digits of SHA-256 over the files' bytes in a fixed order; identity
@@ -93,7 +107,7 @@ struct DataSpec {
   std::int64_t classes = 10;  // 0 = as many as the set has, which inspection fills in
   // Of a pixel between 0 and 1, one a channel; empty = those of the reader (FindPixelScale).
   std::vector<double> mean, std;
-  Preprocessing preprocessing;  // of encoded pictures
+  Preprocessing preprocessing;  // of encoded images
   // Classes whose examples leave the public split and join the private one; sorted, distinct.
   std::vector<std::int64_t> sensitive_classes;
   std::int64_t moved = 0;  // public examples of these classes; filled by inspection
@@ -110,15 +124,15 @@ struct DataReader {
   std::span<const std::string_view> versions;  // of `version`, the default first; empty = no such key
   std::span<const std::string_view> parts;     // that a split may name
   std::int64_t classes = 0;                    // by default; 0 = as many as the set has
-  std::int64_t channels = 3;                   // of its pictures; 0 = the files say
-  bool encoded = false;                        // JPEG and PNG pictures, decoded when they are loaded
+  std::int64_t channels = 3;                   // of its images; 0 = the files say
+  bool encoded = false;                        // JPEG and PNG images, decoded when they are loaded
   std::span<const double> mean, std;           // published, one a channel
 };
 
-[[nodiscard]] std::span<const DataReader> DataReaders();
+[[nodiscard]] std::span<const DataReader> ListDataReaders();
 // Null when there is none of that name.
 [[nodiscard]] const DataReader* FindDataReader(std::string_view name);
-[[nodiscard]] std::vector<std::string> DataReaderNames();
+[[nodiscard]] std::vector<std::string> ListDataReaderNames();
 
 // pixel = (byte / 255 - mean) / std, one value a channel. Constants that are published or written in the
 // sweep file: statistics of the private examples would be a release.

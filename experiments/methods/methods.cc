@@ -44,7 +44,7 @@ const MethodTraits* FindMethod(std::string_view name) {
 
 bool HoldsName(std::string_view names, std::string_view name) {
   bool found = false;
-  ForEachName(names, [&](std::string_view one) { found = found || one == name; });
+  VisitNames(names, [&](std::string_view one) { found = found || one == name; });
   return found;
 }
 
@@ -102,7 +102,7 @@ Paper FindPaper(const TrialSpec& spec) {
   return method != nullptr ? method->paper : Paper::none;
 }
 
-int MethodRevision(const TrialSpec& spec) {
+int GetMethodRevision(const TrialSpec& spec) {
   const TrialKind kind = FindKind(spec);
   const MethodTraits* method = FindMethod(spec.method);
   const bool own = method != nullptr && method->kind == kind && method->revision != 0;

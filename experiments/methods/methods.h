@@ -32,8 +32,8 @@ enum class TrialKind : std::uint8_t {
   merf_student,       // dp-merf: taught on images made from one noisy mean embedding
   label_student,      // lp-2st, alibi: trained on private images with released labels
   federated_student,  // fedavg: the mean of what clients trained
-  labelled_student,   // reading sound: public pictures that a privately trained teacher labels
-  spectral_student,   // dp-spectral: public pictures, labelled by noisy class sums in their spectral embedding
+  labelled_student,   // reading sound: public images that a privately trained teacher labels
+  spectral_student,   // dp-spectral: public images, labelled by noisy class sums in their spectral embedding
 };
 
 using KindMask = std::uint32_t;
@@ -86,7 +86,7 @@ struct KindTraits {
   bool sleeps = false;         // reads no data and trains nothing: holds a device for a time
   bool every_reading = false;  // of a student: the reading does not change its kind
   bool members = false;        // several hold shards of the examples: claims are about a member, too
-  bool asks_once = false;      // of a student: its teacher answers once about every public picture
+  bool asks_once = false;      // of a student: its teacher answers once about every public image
   bool one_device = false;     // it runs in no gang
   std::int64_t (*features)(const TrialSpec&) = nullptr;  // of an embedding: the numbers that it releases for a class
   std::string_view unsolvable = {};                      // why no noise can be solved for; empty: it can
@@ -198,12 +198,12 @@ inline constexpr std::array kKindTraits = {
 [[nodiscard]] constexpr const KindTraits& FindTraits(TrialKind kind) {
   return kKindTraits[static_cast<std::size_t>(kind)];
 }
-[[nodiscard]] constexpr bool KindTraitsAreInOrder() {
+[[nodiscard]] constexpr bool AreKindTraitsInOrder() {
   for (std::size_t i = 0; i < kKindTraits.size(); ++i)
     if (static_cast<std::size_t>(kKindTraits[i].kind) != i) return false;
   return true;
 }
-static_assert(KindTraitsAreInOrder());
+static_assert(AreKindTraitsInOrder());
 
 inline constexpr auto kTrialKinds = [] {
   std::array<TrialKind, kKindTraits.size()> kinds{};
@@ -211,7 +211,7 @@ inline constexpr auto kTrialKinds = [] {
   return kinds;
 }();
 // As documentation and messages say it: "student by noisy gradients", ...
-[[nodiscard]] constexpr std::string_view KindName(TrialKind kind) { return FindTraits(kind).name; }
+[[nodiscard]] constexpr std::string_view GetKindName(TrialKind kind) { return FindTraits(kind).name; }
 [[nodiscard]] constexpr ReleaseKind FindReleaseKind(TrialKind kind) { return FindTraits(kind).release; }
 [[nodiscard]] constexpr bool Releases(TrialKind kind, ReleaseKind release) { return FindReleaseKind(kind) == release; }
 [[nodiscard]] constexpr bool IsTeacher(TrialKind kind) { return FindTraits(kind).teacher; }
@@ -464,7 +464,7 @@ inline constexpr std::array kMethodTraits = {
                  .revision = 2},
     MethodTraits{.name = "sleep", .kind = TrialKind::sleeper, .sources = sources::kGenerated},
 };
-[[nodiscard]] constexpr std::span<const MethodTraits> Methods() { return kMethodTraits; }
+[[nodiscard]] constexpr std::span<const MethodTraits> GetMethods() { return kMethodTraits; }
 // Null when there is none of that name.
 [[nodiscard]] const MethodTraits* FindMethod(std::string_view name);
 // Names of the readings that it has, in the order of the enumeration.
@@ -472,7 +472,7 @@ inline constexpr std::array kMethodTraits = {
 
 // Visits the names of a list with spaces between.
 template <typename Visit>
-void ForEachName(std::string_view names, Visit visit) {
+void VisitNames(std::string_view names, Visit visit) {
   while (!names.empty()) {
     const std::size_t end = names.find(' ');
     visit(names.substr(0, end));
@@ -485,7 +485,7 @@ void ForEachName(std::string_view names, Visit visit) {
 // From role, method, reading, branch, source and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind FindKind(const TrialSpec& spec);
 // Raised when results of the method change for an unchanged spec; part of identity.
-[[nodiscard]] int MethodRevision(const TrialSpec& spec);
+[[nodiscard]] int GetMethodRevision(const TrialSpec& spec);
 // Whether the student's method asks an ensemble in its readings other than sound.
 [[nodiscard]] bool AsksEnsemble(const TrialSpec& spec);
 // Whether the student takes randomised responses in its readings other than sound: by its method, or by its branch.

@@ -134,7 +134,7 @@ bool IsNameByte(char c) {
 
 }  // namespace
 
-std::span<const LayerKindTraits> LayerKinds() { return kKinds; }
+std::span<const LayerKindTraits> ListLayerKinds() { return kKinds; }
 const LayerKindTraits& FindTraits(NetworkLayerKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 const LayerKindTraits* FindLayerKind(std::string_view word) {
   const auto* const found =
@@ -219,7 +219,7 @@ bool ReadParameter(std::string_view text, const LayerParameter& parameter, Netwo
 bool ReadInputs(std::string_view text, std::size_t place, NetworkLayer& layer) {
   while (!text.empty()) {
     std::int32_t input = 0;
-    if (!ReadNumber(TakeUntil(text, ","), input) || input < kPictureInput || input >= static_cast<std::int32_t>(place))
+    if (!ReadNumber(TakeUntil(text, ","), input) || input < kNetworkInput || input >= static_cast<std::int32_t>(place))
       return false;
     layer.inputs.push_back(input);
   }
@@ -283,13 +283,13 @@ std::int64_t CountWindows(std::int64_t extent, const WindowForm& form) {
   return out;
 }
 
-std::string ShapeText(const LayerShape& shape) {
+std::string FormatShape(const LayerShape& shape) {
   std::string text = "[";
   for (const std::int64_t extent : shape) text += (text.size() == 1 ? "" : ", ") + std::to_string(extent);
   return text + "]";
 }
 
-std::string LayerText(const std::vector<NetworkLayer>& layers, std::size_t place) {
+std::string FormatLayerAt(const std::vector<NetworkLayer>& layers, std::size_t place) {
   const NetworkLayer& layer = layers.at(place);
   const std::string word(FindTraits(layer.kind).word);
   return layer.name.empty() ? word + " (layer " + std::to_string(place + 1) + ")" : word + " \"" + layer.name + "\"";
@@ -305,14 +305,14 @@ std::int64_t CountValues(const LayerShape& shape) {
 
 class ShapePlanner {
  public:
-  // Of a network that classifies pictures.
-  ShapePlanner(const std::vector<NetworkLayer>& layers, PictureShape picture, std::int64_t classes)
-      : layers_(layers), input_{picture.channels, picture.height, picture.width}, classes_(classes) {}
+  // Of a network that classifies images.
+  ShapePlanner(const std::vector<NetworkLayer>& layers, InputShape image, std::int64_t classes)
+      : layers_(layers), input_{image.channels, image.height, image.width}, classes_(classes) {}
   // Of a generator.
-  ShapePlanner(const std::vector<NetworkLayer>& layers, LatentShape latents, PictureShape picture)
+  ShapePlanner(const std::vector<NetworkLayer>& layers, LatentShape latents, InputShape image)
       : layers_(layers),
         input_{latents.values()},
-        made_{picture.channels, picture.height, picture.width},
+        made_{image.channels, image.height, image.width},
         latent_classes_(latents.classes) {}
 
   PlannedShapes Run() && {
@@ -322,46 +322,46 @@ class ShapePlanner {
       if (!planned_.misfit) planned_.shapes.push_back(std::move(shape));
     }
     if (Makes() && !planned_.misfit && planned_.shapes.back() != made_)
-      Say(layers_.size() - 1, "the network makes " + ShapeText(planned_.shapes.back()) + ", and the pictures are " +
-                                  ShapeText(made_) + ": change channels, kernels, strides or factors until it makes " +
-                                  "those");
+      Say(layers_.size() - 1, "the network makes " + FormatShape(planned_.shapes.back()) + ", and the pictures are " +
+                                  FormatShape(made_) +
+                                  ": change channels, kernels, strides or factors until it makes " + "those");
     return std::move(planned_);
   }
 
  private:
   [[nodiscard]] bool Makes() const { return !made_.empty(); }
   [[nodiscard]] const LayerShape& At(std::int32_t place) const {
-    return place == kPictureInput ? input_ : planned_.shapes[static_cast<std::size_t>(place)];
+    return place == kNetworkInput ? input_ : planned_.shapes[static_cast<std::size_t>(place)];
   }
   [[nodiscard]] std::int32_t InputPlace(std::size_t i) const {
     return layers_[i].inputs.empty() ? static_cast<std::int32_t>(i) - 1 : layers_[i].inputs.front();
   }
   [[nodiscard]] const LayerShape& Input(std::size_t i) const { return At(InputPlace(i)); }
   [[nodiscard]] std::string Giver(std::int32_t place) const {
-    if (place != kPictureInput) return LayerText(layers_, static_cast<std::size_t>(place));
+    if (place != kNetworkInput) return FormatLayerAt(layers_, static_cast<std::size_t>(place));
     if (!Makes()) return "the picture";
     return latent_classes_ == 0 ? "the latent vector" : "the latent vector with its class";
   }
 
   void Say(std::size_t i, const std::string& what) {
-    if (!planned_.misfit) planned_.misfit = LayerMisfit{i, LayerText(layers_, i) + ": " + what};
+    if (!planned_.misfit) planned_.misfit = LayerMisfit{i, FormatLayerAt(layers_, i) + ": " + what};
   }
   void CheckExtents(std::size_t i, const LayerShape& shape) {
     constexpr std::int64_t kMaxExtent = 1'000'000;  // that of a linear layer
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; }))
-      Say(i, "its input is " + ShapeText(Input(i)) + ", which leaves it no pixel, " + ShapeText(shape) +
+      Say(i, "its input is " + FormatShape(Input(i)) + ", which leaves it no pixel, " + FormatShape(shape) +
                  (layers_[i].kind == conv_transpose ? ": make kernel or stride larger, or padding smaller"
                                                     : ": make kernel or stride smaller, or padding larger"));
     else if (Makes() && *std::max_element(shape.begin(), shape.end()) > kMaxExtent)
-      Say(i, "its input is " + ShapeText(Input(i)) + ", and its result, " + ShapeText(shape) + ", too large");
+      Say(i, "its input is " + FormatShape(Input(i)) + ", and its result, " + FormatShape(shape) + ", too large");
   }
-  // Whether the input is a picture, or, where `flat`, a row of values.
+  // Whether the input is an image, or, where `flat`, a row of values.
   bool Takes(std::size_t i, bool flat) {
     const LayerShape& in = Input(i);
     if ((in.size() == 1) == flat) return true;
-    Say(i, flat ? "it takes [values], and " + Giver(InputPlace(i)) + " gives " + ShapeText(in) +
+    Say(i, flat ? "it takes [values], and " + Giver(InputPlace(i)) + " gives " + FormatShape(in) +
                       ": put \"flatten\" or \"spatial_mean\" between them"
-                : "it takes [channels, height, width], and " + Giver(InputPlace(i)) + " gives " + ShapeText(in) +
+                : "it takes [channels, height, width], and " + Giver(InputPlace(i)) + " gives " + FormatShape(in) +
                       (Makes() ? ": put a reshape between them" : ": put it before what makes a row of values"));
     return false;
   }
@@ -386,7 +386,7 @@ class ShapePlanner {
         if (!Makes()) Takes(i, false);
         return in;
       case group_norm:
-        if (Takes(i, false)) RequireMultiple(i, in[0], "its input, " + ShapeText(in));
+        if (Takes(i, false)) RequireMultiple(i, in[0], "its input, " + FormatShape(in));
         return in;
       case layer_norm:
         Takes(i, true);
@@ -425,7 +425,7 @@ class ShapePlanner {
     const LayerShape &in = Input(i), &shortcut = At(layers_[i].inputs[1]);
     const bool larger = in.size() == 3 && shortcut.size() == 3 && (in[1] > shortcut[1] || in[2] > shortcut[2]);
     if (in != shortcut)
-      Say(i, "its layers give " + ShapeText(in) + ", and its shortcut " + ShapeText(shortcut) +
+      Say(i, "its layers give " + FormatShape(in) + ", and its shortcut " + FormatShape(shortcut) +
                  (larger ? ": a shortcut cannot follow layers that enlarge: put these before or behind the block"
                          : ": both have to be alike (shortcut = \"A\" or \"B\" fits stride and channels)"));
     return in;
@@ -434,7 +434,7 @@ class ShapePlanner {
   void RequireSize(std::size_t i, std::int64_t weights) {
     constexpr std::int64_t kMaxWeights = std::int64_t{1} << 31;
     if (weights > kMaxWeights)
-      Say(i, "it has " + std::to_string(weights) + " weights of its input, " + ShapeText(Input(i)) +
+      Say(i, "it has " + std::to_string(weights) + " weights of its input, " + FormatShape(Input(i)) +
                  ", and a layer at most 2^31");
   }
 
@@ -450,7 +450,7 @@ class ShapePlanner {
     if (!Takes(i, false)) return {};
     const LayerShape& in = Input(i);
     if (layer.kind == conv) {
-      RequireMultiple(i, in[0], "its input, " + ShapeText(in));
+      RequireMultiple(i, in[0], "its input, " + FormatShape(in));
       RequireMultiple(i, layer.out, "its result");
       RequireSize(i, in[0] / layer.groups * layer.out * layer.kernel * layer.kernel);
     }
@@ -467,7 +467,7 @@ class ShapePlanner {
     const LayerShape& in = Input(i);
     if (layer.out < in[0] || (layer.out - in[0]) % 2 != 0)
       Say(i, "shortcut = \"A\" adds as many channels of zeros before as behind, which does not make the " +
-                 std::to_string(layer.out) + " channels of its block from its input, " + ShapeText(in) +
+                 std::to_string(layer.out) + " channels of its block from its input, " + FormatShape(in) +
                  ": set shortcut = \"B\"");
     const auto kept = [&layer](std::int64_t extent) { return (extent + layer.stride - 1) / layer.stride; };
     return {layer.out, kept(in[1]), kept(in[2])};
@@ -476,9 +476,9 @@ class ShapePlanner {
   // What makes a reshape fit that needs `values`.
   [[nodiscard]] std::string FitReshape(std::size_t i, std::int64_t values) const {
     const std::int32_t from = InputPlace(i);
-    if (from == kPictureInput && values > latent_classes_)
+    if (from == kNetworkInput && values > latent_classes_)
       return "set latent = " + std::to_string(values - latent_classes_);
-    if (from != kPictureInput && layers_[static_cast<std::size_t>(from)].kind == linear)
+    if (from != kNetworkInput && layers_[static_cast<std::size_t>(from)].kind == linear)
       return "set out = " + std::to_string(values) + " of " + Giver(from);
     return "make both equal";
   }
@@ -489,8 +489,8 @@ class ShapePlanner {
     LayerShape out = {layer.out, layer.height, layer.width};
     const std::int64_t values = CountValues(out);
     if (CountValues(in) != values)
-      Say(i, Giver(InputPlace(i)) + " gives " + ShapeText(in) + ", which has " + std::to_string(CountValues(in)) +
-                 " values, and its result, " + ShapeText(out) + ", has " + std::to_string(values) + ": " +
+      Say(i, Giver(InputPlace(i)) + " gives " + FormatShape(in) + ", which has " + std::to_string(CountValues(in)) +
+                 " values, and its result, " + FormatShape(out) + ", has " + std::to_string(values) + ": " +
                  FitReshape(i, values));
     return out;
   }
@@ -507,7 +507,7 @@ class ShapePlanner {
     const NetworkLayer& layer = layers_[i];
     if (!Takes(i, false)) return {};
     const LayerShape& in = Input(i);
-    RequireMultiple(i, in[0], "its input, " + ShapeText(in));
+    RequireMultiple(i, in[0], "its input, " + FormatShape(in));
     RequireMultiple(i, layer.out, "its result");
     RequireSize(i, in[0] * (layer.out / layer.groups) * layer.kernel * layer.kernel);
     if (layer.output_padding >= layer.stride)
@@ -533,7 +533,7 @@ std::int64_t CountFrom(std::int64_t width, const std::vector<NetworkLayer>& laye
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const NetworkLayer& layer = layers[i];
     const std::int32_t from = layer.inputs.empty() ? static_cast<std::int32_t>(i) - 1 : layer.inputs.front();
-    const std::int64_t in = from == kPictureInput ? width : shapes[static_cast<std::size_t>(from)].front();
+    const std::int64_t in = from == kNetworkInput ? width : shapes[static_cast<std::size_t>(from)].front();
     const std::int64_t out = shapes[i].front();
     if (layer.kind == conv) count += in / layer.groups * out * layer.kernel * layer.kernel + (layer.bias ? out : 0);
     if (layer.kind == conv_transpose)
@@ -554,7 +554,7 @@ bool HasParameters(const NetworkLayer& layer) { return FindTraits(layer.kind).we
 std::optional<LayerMisfit> FindGeneratorMisfit(const std::vector<NetworkLayer>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const NetworkLayer& layer = layers[i];
-    const auto say = [&](const std::string& what) { return LayerMisfit{i, LayerText(layers, i) + ": " + what}; };
+    const auto say = [&](const std::string& what) { return LayerMisfit{i, FormatLayerAt(layers, i) + ": " + what}; };
     if (layer.out == kAsManyAsClasses)
       return say("out = \"classes\" ends a network that classifies pictures, and with its reshape this one makes them");
     if (layer.kind == dropout) return say("a generator's pictures follow from its latents alone: leave dropout out");
@@ -566,7 +566,7 @@ std::optional<LayerMisfit> FindGeneratorMisfit(const std::vector<NetworkLayer>& 
           "white) or { kind = \"batch_norm\", affine = false } (normalised by their batch)");
   }
   if (std::none_of(layers.begin(), layers.end(), HasParameters))
-    return LayerMisfit{0, LayerText(layers, 0) +
+    return LayerMisfit{0, FormatLayerAt(layers, 0) +
                               ": no layer of this generator has parameters, so that it could learn " +
                               "nothing: put a linear before its reshape, or a conv after it"};
   return std::nullopt;
@@ -575,7 +575,7 @@ std::optional<LayerMisfit> FindGeneratorMisfit(const std::vector<NetworkLayer>& 
 std::optional<LayerMisfit> FindClassifierMisfit(const std::vector<NetworkLayer>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const NetworkLayer& layer = layers[i];
-    const auto say = [&](const std::string& what) { return LayerMisfit{i, LayerText(layers, i) + ": " + what}; };
+    const auto say = [&](const std::string& what) { return LayerMisfit{i, FormatLayerAt(layers, i) + ": " + what}; };
     const bool last = i + 1 == layers.size();
     if (FindTraits(layer.kind).of_generators || !layer.affine)
       return say((layer.affine ? "it" : "affine = false") +
@@ -590,17 +590,17 @@ std::optional<LayerMisfit> FindClassifierMisfit(const std::vector<NetworkLayer>&
 
 }  // namespace
 
-PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, PictureShape picture, std::int64_t classes) {
-  return ShapePlanner(layers, picture, classes).Run();
+PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, InputShape image, std::int64_t classes) {
+  return ShapePlanner(layers, image, classes).Run();
 }
 
-PlannedShapes PlanGeneratorShapes(const std::vector<NetworkLayer>& layers, LatentShape latents, PictureShape picture) {
-  return ShapePlanner(layers, latents, picture).Run();
+PlannedShapes PlanGeneratorShapes(const std::vector<NetworkLayer>& layers, LatentShape latents, InputShape image) {
+  return ShapePlanner(layers, latents, image).Run();
 }
 
 std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std::vector<LayerShape>& shapes,
-                             PictureShape picture) {
-  return CountFrom(picture.channels, layers, shapes);
+                             InputShape image) {
+  return CountFrom(image.channels, layers, shapes);
 }
 
 std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std::vector<LayerShape>& shapes,
@@ -608,7 +608,7 @@ std::int64_t CountParameters(const std::vector<NetworkLayer>& layers, const std:
   return CountFrom(latents.values(), layers, shapes);
 }
 
-bool MakesPictures(const std::vector<NetworkLayer>& layers) {
+bool MakesImages(const std::vector<NetworkLayer>& layers) {
   return std::any_of(layers.begin(), layers.end(), [](const L& layer) { return layer.kind == reshape; });
 }
 
@@ -622,9 +622,9 @@ std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const NetworkLayer& layer = layers[i];
     if (!layer.name.empty() && !names.insert(layer.name).second)
-      return LayerMisfit{i, LayerText(layers, i) + ": another layer has this name: give one of them another name"};
+      return LayerMisfit{i, FormatLayerAt(layers, i) + ": another layer has this name: give one of them another name"};
   }
-  return MakesPictures(layers) ? FindGeneratorMisfit(layers) : FindClassifierMisfit(layers);
+  return MakesImages(layers) ? FindGeneratorMisfit(layers) : FindClassifierMisfit(layers);
 }
 
 bool HasBatchNorm(const std::vector<NetworkLayer>& layers) {

@@ -40,7 +40,7 @@ enum class NetworkLayerKind : std::uint8_t {
 };
 
 inline constexpr std::int64_t kAsManyAsClasses = -1;  // NetworkLayer::out of the last layer
-inline constexpr std::int32_t kPictureInput = -1;  // as an input: the pictures themselves; of a generator its latents
+inline constexpr std::int32_t kNetworkInput = -1;     // as an input: the images themselves; of a generator its latents
 inline constexpr std::size_t kMaxNetworkLayers = 2000;
 
 struct NetworkLayer {
@@ -54,7 +54,7 @@ struct NetworkLayer {
   std::int64_t height = 0, width = 0, factor = 2;  // reshape: of the result, in pixels; upsample: of both sides
   std::int64_t output_padding = 0;                 // conv_transpose: pixels added to the right and below
   bool bilinear = false;                           // upsample: between pixels; false: the nearest
-  std::vector<std::int32_t> inputs = {};           // earlier layers, or kPictureInput; empty: the layer before
+  std::vector<std::int32_t> inputs = {};           // earlier layers, or kImageInput; empty: the layer before
 
   bool operator==(const NetworkLayer&) const = default;
 };
@@ -79,11 +79,11 @@ struct LayerKindTraits {
   bool weighted = false;  // has parameters, and so a name
   bool written = true;    // stands in sweep files; false: made by blocks
   std::string_view doc;
-  bool of_generators = false;  // no network that classifies pictures has it
+  bool of_generators = false;  // no network that classifies images has it
 };
 
 // In the order of NetworkLayerKind.
-[[nodiscard]] std::span<const LayerKindTraits> LayerKinds();
+[[nodiscard]] std::span<const LayerKindTraits> ListLayerKinds();
 [[nodiscard]] const LayerKindTraits& FindTraits(NetworkLayerKind kind);
 // Null for a word that is none of them.
 [[nodiscard]] const LayerKindTraits* FindLayerKind(std::string_view word);
@@ -105,20 +105,20 @@ struct WindowForm {
 // Returns how many windows fit into `extent` pixels; 0 where none does.
 [[nodiscard]] std::int64_t CountWindows(std::int64_t extent, const WindowForm& form);
 
-struct PictureShape {
+struct InputShape {
   std::int64_t channels = 0, height = 0, width = 0;
 };
 // The row of values that a generator begins with: a latent vector and, where the generator is given a class, one value
-// a class behind it, 1 for the class of the picture and 0 for the others.
+// a class behind it, 1 for the class of the image and 0 for the others.
 struct LatentShape {
   std::int64_t latent = 0, classes = 0;
   [[nodiscard]] std::int64_t values() const { return latent + classes; }
 };
 using LayerShape = std::vector<std::int64_t>;  // of one row: [channels, height, width] or [values]
 
-[[nodiscard]] std::string ShapeText(const LayerShape& shape);  // "[16, 32, 32]"
+[[nodiscard]] std::string FormatShape(const LayerShape& shape);  // "[16, 32, 32]"
 // "conv \"conv1\"", "relu (layer 3)": the layer at that place, in messages.
-[[nodiscard]] std::string LayerText(const std::vector<NetworkLayer>& layers, std::size_t place);
+[[nodiscard]] std::string FormatLayerAt(const std::vector<NetworkLayer>& layers, std::size_t place);
 
 // A layer that does not fit what comes before it.
 struct LayerMisfit {
@@ -129,32 +129,31 @@ struct PlannedShapes {
   std::vector<LayerShape> shapes;     // of each layer's result, as far as they fit
   std::optional<LayerMisfit> misfit;  // the first
 };
-[[nodiscard]] PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, PictureShape picture,
-                                       std::int64_t classes);
-// Of layers that make pictures: a result that is no such picture is a misfit of the last layer.
+[[nodiscard]] PlannedShapes PlanShapes(const std::vector<NetworkLayer>& layers, InputShape image, std::int64_t classes);
+// Of layers that make images: a result that is no such image is a misfit of the last layer.
 [[nodiscard]] PlannedShapes PlanGeneratorShapes(const std::vector<NetworkLayer>& layers, LatentShape latents,
-                                                PictureShape picture);
+                                                InputShape image);
 
-// Values that training changes. REQUIRES: the shapes that were planned of these layers and this picture, without a
+// Values that training changes. REQUIRES: the shapes that were planned of these layers and this image, without a
 // misfit.
 [[nodiscard]] std::int64_t CountParameters(const std::vector<NetworkLayer>& layers,
-                                           const std::vector<LayerShape>& shapes, PictureShape picture);
+                                           const std::vector<LayerShape>& shapes, InputShape image);
 // The same of a generator.
 [[nodiscard]] std::int64_t CountParameters(const std::vector<NetworkLayer>& layers,
                                            const std::vector<LayerShape>& shapes, LatentShape latents);
 
-// Whether the layers are those of a generator, which makes pictures from latents: one of them is a reshape. All other
-// networks classify pictures.
-[[nodiscard]] bool MakesPictures(const std::vector<NetworkLayer>& layers);
+// Whether the layers are those of a generator, which makes images from latents: one of them is a reshape. All other
+// networks classify images.
+[[nodiscard]] bool MakesImages(const std::vector<NetworkLayer>& layers);
 
-// What is wrong with the list whatever the pictures are: no layers or too many, a name that stands twice; of a network
-// that classifies pictures a layer that generators alone have, or an end that is no linear layer of as many values as
-// classes; of a generator an end whose values have no known range, or a layer by which a picture would not follow from
+// What is wrong with the list whatever the images are: no layers or too many, a name that stands twice; of a network
+// that classifies images a layer that generators alone have, or an end that is no linear layer of as many values as
+// classes; of a generator an end whose values have no known range, or a layer by which an image would not follow from
 // the latents of its batch alone.
 [[nodiscard]] std::optional<LayerMisfit> FindMisfit(const std::vector<NetworkLayer>& layers);
 
 [[nodiscard]] bool HasBatchNorm(const std::vector<NetworkLayer>& layers);
-// Whether the pictures of a generator are normalised by their batch, so that its pixels have no range. REQUIRES: layers
+// Whether the images of a generator are normalised by their batch, so that its pixels have no range. REQUIRES: layers
 // is not empty.
 [[nodiscard]] bool EndsInBatchNorm(const std::vector<NetworkLayer>& layers);
 [[nodiscard]] bool HasActivation(const std::vector<NetworkLayer>& layers);

@@ -83,7 +83,7 @@ constexpr bool IsNamedGenerator(std::string_view name) {
 
 // Images that a generator of the zoo makes have sides that are multiples of it: it doubles its image twice, or from 128
 // pixels a side on five times.
-constexpr std::int64_t GeneratorMultiple(std::int64_t height, std::int64_t width) {
+constexpr std::int64_t ComputeGeneratorMultiple(std::int64_t height, std::int64_t width) {
   return height >= 128 && width >= 128 ? 32 : 4;
 }
 

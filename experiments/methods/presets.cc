@@ -26,7 +26,7 @@ constexpr std::string_view kGradientsOfDpsd = "dpsd-data dpsd-t dpsd-kd",
 
 }  // namespace
 
-std::span<const PresetRow> PresetRows() {
+std::span<const PresetRow> ListPresetRows() {
   static const std::array kPresets = {
       // one rate throughout, where the other kinds decay as TrialSpec's defaults say
       PresetRow{kEnsemble | kDpsgd, "lr_hold", 1.0},
@@ -205,12 +205,12 @@ void ApplyPreset(TrialSpec& spec, TrialKind kind) {
   fresh.teacher = spec.teacher;
   fresh.data = spec.data;
   fresh.seed = spec.seed;
-  for (const PresetRow& row : PresetRows()) {
+  for (const PresetRow& row : ListPresetRows()) {
     if ((row.kinds & MakeMask(kind)) == 0) continue;
     if (!row.methods.empty() && !HoldsName(row.methods, spec.method)) continue;
     if (!row.readings.Holds(spec.reading)) continue;
     const SpecKey* key = nullptr;
-    for (const SpecKey& candidate : SpecKeys()) {
+    for (const SpecKey& candidate : ListSpecKeys()) {
       if (candidate.name == row.key) key = &candidate;
     }
     RETORT_CHECK(key != nullptr);

@@ -26,7 +26,7 @@ struct PresetRow {
   std::string_view methods = {};  // of these kinds only these methods', names with spaces between; empty = all
   ReadingSet readings = {};       // and these readings'
 };
-[[nodiscard]] std::span<const PresetRow> PresetRows();
+[[nodiscard]] std::span<const PresetRow> ListPresetRows();
 
 // Overwrites `spec` with the preset of its kind: defaults of TrialSpec, then the preset table.
 // Keeps role, method, reading, branch, source, teacher, data and seed.

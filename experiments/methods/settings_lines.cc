@@ -50,8 +50,8 @@ struct SettingsGroup {
 };
 
 std::string Subject(const TrialSpec& spec) {
-  std::string subject = KeyText(spec, "reading") + " " + spec.method;
-  if (HasBranches(spec)) subject += ", branch " + KeyText(spec, "branch");
+  std::string subject = FormatKey(spec, "reading") + " " + spec.method;
+  if (HasBranches(spec)) subject += ", branch " + FormatKey(spec, "branch");
   return subject;
 }
 

@@ -50,7 +50,7 @@ void WriteNumbers(JsonWriter& json, std::string_view name, const std::vector<dou
   json.EndArray();
 }
 
-// Absent where pictures are taken as they are.
+// Absent where images are taken as they are.
 void WritePreprocessing(JsonWriter& json, const Preprocessing& p) {
   if (p == Preprocessing()) return;
   json.Key("preprocessing").BeginObject().Key("crop_top").Number(p.crop_top).Key("resize").Integer(p.resize);
@@ -215,7 +215,7 @@ TrialId DecodeId(const Json& json) {
 std::shared_ptr<const std::string> DecodeLayers(std::string text, bool generator) {
   const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(text);
   if (!layers.ok()) Reject(layers.status().message());
-  if (MakesPictures(*layers) != generator)
+  if (MakesImages(*layers) != generator)
     Reject(generator ? "generator_layers are of a network that makes no pictures" : "layers are those of a generator");
   return std::make_shared<const std::string>(std::move(text));
 }
@@ -236,7 +236,7 @@ TrialSpec DecodeObject(const Json& json) {
   TrialSpec spec;
   for (const auto& [name, value] : json.items()) {
     const SpecKey* known = nullptr;
-    for (const SpecKey& key : SpecKeys()) {
+    for (const SpecKey& key : ListSpecKeys()) {
       if (key.name == name) known = &key;
     }
     if (name == "role")
@@ -361,7 +361,7 @@ class Scan {
   }
 
   bool Member(std::string_view key) {
-    const std::span<const SpecKey> keys = SpecKeys();
+    const std::span<const SpecKey> keys = ListSpecKeys();
     // The keys come in the order of the table.
     for (; next_ < keys.size() && keys[next_].set == nullptr;) ++next_;
     if (next_ < keys.size() && keys[next_].name == key) return Value(next_);
@@ -384,7 +384,7 @@ class Scan {
                                                          "draw", "layers",  "score_noise", "generator_layers"};
     const auto found = std::find(kNames.begin(), kNames.end(), key);
     if (found == kNames.end()) return std::nullopt;
-    if (!FindFirst(SpecKeys().size() + static_cast<std::size_t>(found - kNames.begin()))) return false;
+    if (!FindFirst(ListSpecKeys().size() + static_cast<std::size_t>(found - kNames.begin()))) return false;
     if (key == "role") return Role();
     if (key == "teacher") return Into(spec_.teacher);
     if (key == "data") return Data();
@@ -402,7 +402,7 @@ class Scan {
   bool Value(std::size_t place) {
     if (!FindFirst(place)) return false;
     next_ = place + 1;
-    const SpecKey& key = SpecKeys()[place];
+    const SpecKey& key = ListSpecKeys()[place];
     switch (key.type) {
       case KeyType::flag: {
         const bool yes = Skip("true");
@@ -545,7 +545,7 @@ constexpr std::size_t kMaxNetworksKept = 64;
 std::string EncodeTrialSpec(const TrialSpec& spec) {
   JsonWriter json;
   json.BeginObject().Key("role").Text(spec.role == Role::teacher ? "teacher" : "student");
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (key.name != "data") {
       json.Key(key.name);
       WriteValue(json, key, key.get(spec));

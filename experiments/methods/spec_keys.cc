@@ -174,7 +174,7 @@ constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
 }
 constexpr SpecKey Quiet(SpecKey key) { return Quiet(key.kinds, key); }
 
-// Used by students that are fitted to a set of labelled pictures, public or drawn.
+// Used by students that are fitted to a set of labelled images, public or drawn.
 constexpr SpecKey Fitted(SpecKey key) { return Procedural(kVotes, Public(kVotes | kLabelled | kSpectral, key)); }
 
 constexpr Limits From(double least, double most) { return {least, most, false}; }
@@ -664,14 +664,14 @@ constexpr SpecKey kKeys[] = {
 
 }  // namespace
 
-std::span<const SpecKey> SpecKeys() { return kKeys; }
+std::span<const SpecKey> ListSpecKeys() { return kKeys; }
 
 std::string SpecKey::Users() const {
   std::string users;
   for (const TrialKind kind : kTrialKinds) {
     const KindMask mask = MakeMask(kind);
     if ((AllKinds() & mask) == 0) continue;
-    users += (users.empty() ? "" : ", ") + std::string(KindName(kind));
+    users += (users.empty() ? "" : ", ") + std::string(GetKindName(kind));
     if (const std::string sources = SourcesFor(kind); !sources.empty()) users += " (source " + sources + ")";
   }
   return users;
@@ -684,14 +684,14 @@ std::string SpecKey::SourcesFor(TrialKind kind) const {
   for (std::size_t i = 0; i < source_kinds.size(); ++i) {
     if ((source_kinds[i] & mask) == 0) continue;
     sources += (sources.empty() ? "\"" : " or \"") +
-               ValueText(*FindKey("source", kInTrial), static_cast<std::int64_t>(i)) + "\"";
+               FormatValue(*FindKey("source", kInTrial), static_cast<std::int64_t>(i)) + "\"";
   }
   return sources;
 }
 
-std::span<const std::uint8_t> IdentityOrder() {
+std::span<const std::uint8_t> GetIdentityOrder() {
   static const std::vector<std::uint8_t> kOrder = [] {
-    const std::span<const SpecKey> keys = SpecKeys();
+    const std::span<const SpecKey> keys = ListSpecKeys();
     std::vector<std::uint8_t> order;
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (keys[i].identity) order.push_back(static_cast<std::uint8_t>(i));
@@ -702,16 +702,16 @@ std::span<const std::uint8_t> IdentityOrder() {
 }
 
 const SpecKey* FindKey(std::string_view name, KeyPlace place) {
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     const KeyPlace spelling = place == kInTeacher ? kInTeacher : kInTrial;
     if (key.NameIn(spelling) == name && (place == kNowhere || (key.places & place) != 0)) return &key;
   }
   return nullptr;
 }
 
-std::vector<std::string> KeyNames(KeyPlace place) {
+std::vector<std::string> ListKeyNames(KeyPlace place) {
   std::vector<std::string> names;
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (place == kNowhere)
       names.emplace_back(key.TrialName());
     else if ((key.places & place) != 0)
@@ -722,7 +722,7 @@ std::vector<std::string> KeyNames(KeyPlace place) {
 
 // Values of keys as a person would write them.
 
-std::string ValueText(const SpecKey& key, const KeyValue& value) {
+std::string FormatValue(const SpecKey& key, const KeyValue& value) {
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&value)) {
@@ -743,10 +743,10 @@ bool IsOfAnotherMethod(const TrialSpec& spec, std::string_view name) {
 
 }  // namespace
 
-std::string KeyText(const TrialSpec& spec, std::string_view name) {
+std::string FormatKey(const TrialSpec& spec, std::string_view name) {
   const SpecKey* key = FindKey(name, kNowhere);
   if (key == nullptr || !key->AppliesTo(FindKind(spec), spec.source) || IsOfAnotherMethod(spec, name)) return "";
-  return ValueText(*key, key->get(spec));
+  return FormatValue(*key, key->get(spec));
 }
 
 }  // namespace retort

@@ -77,17 +77,17 @@ struct SpecKey {
   [[nodiscard]] std::vector<std::string> ChoiceList() const { return {choices.begin(), choices.end()}; }
 };
 
-[[nodiscard]] std::span<const SpecKey> SpecKeys();
+[[nodiscard]] std::span<const SpecKey> ListSpecKeys();
 // Indices of the identity keys, sorted by canonical name.
-[[nodiscard]] std::span<const std::uint8_t> IdentityOrder();
+[[nodiscard]] std::span<const std::uint8_t> GetIdentityOrder();
 // The key of that name at that place, or null. kNowhere: by trial name, settable or not.
 [[nodiscard]] const SpecKey* FindKey(std::string_view name, KeyPlace place);
-[[nodiscard]] std::vector<std::string> KeyNames(KeyPlace place);
+[[nodiscard]] std::vector<std::string> ListKeyNames(KeyPlace place);
 
 // The value as tables, axes and file names show it: 100, 0.001, row-averaged, true.
-[[nodiscard]] std::string ValueText(const SpecKey& key, const KeyValue& value);
+[[nodiscard]] std::string FormatValue(const SpecKey& key, const KeyValue& value);
 // The trial's value of a key by its name in [trial] ("method", "teacher", "data", "seed", "sigma", ...);
 // empty where the key does not apply to the trial, or there is no such key.
-[[nodiscard]] std::string KeyText(const TrialSpec& spec, std::string_view name);
+[[nodiscard]] std::string FormatKey(const TrialSpec& spec, std::string_view name);
 
 }  // namespace retort

@@ -204,7 +204,7 @@ std::string_view PublishedName(const DataSpec& data) {
 
 // The key, where it applies to the trial.
 const SpecKey* FindApplying(const TrialSpec& spec, std::string_view name) {
-  for (const SpecKey& key : SpecKeys())
+  for (const SpecKey& key : ListSpecKeys())
     if (key.name == name) return key.AppliesTo(FindKind(spec), spec.source) ? &key : nullptr;
   return nullptr;
 }
@@ -231,8 +231,8 @@ bool FitsOne(const TrialSpec& spec, const SpecKey& key, std::string_view text) {
     return other == nullptr || AsNumber(value) == AsNumber(other->get(spec));
   }
   if (const auto* number = std::get_if<double>(&value)) return *number == ParseStated(text);
-  const std::string here = ValueText(key, value);
-  // A network's text leaves open how it takes small pictures, and equation 2 is DKD but for its denominators.
+  const std::string here = FormatValue(key, value);
+  // A network's text leaves open how it takes small images, and equation 2 is DKD but for its denominators.
   if (key.name == "network" && here == std::string(text) + "-cifar") return true;
   return here == text || (key.name == "loss" && here == std::string(text) + "-printed");
 }
@@ -251,7 +251,7 @@ std::string FormatStated(const TextSetting& setting, const SpecKey& key) {
   const std::string_view text = setting.words.empty() ? setting.value : setting.words;
   if (text.starts_with(kSame)) return std::string(text.substr(kSame.size()));
   if (!setting.words.empty() || text.starts_with(kMore) || key.type != KeyType::number) return std::string(text);
-  return ValueText(key, ParseStated(text));
+  return FormatValue(key, ParseStated(text));
 }
 
 bool DecidedByEpsilon(const TrialSpec& spec, std::string_view key) {
@@ -262,9 +262,9 @@ bool DecidedByEpsilon(const TrialSpec& spec, std::string_view key) {
 std::string HereText(const TrialSpec& spec, const SpecKey& key) {
   if (DecidedByEpsilon(spec, key.name)) return "by epsilon";
   if (key.name == "gamma" && spec.distill.gamma == 0)
-    return SixDigitNumber(spec.distill.kappa / spec.release.norm_bound) + " to " +
-           SixDigitNumber(spec.distill.kappa_end / spec.release.norm_bound);
-  return ValueText(key, key.get(spec));
+    return FormatSixDigits(spec.distill.kappa / spec.release.norm_bound) + " to " +
+           FormatSixDigits(spec.distill.kappa_end / spec.release.norm_bound);
+  return FormatValue(key, key.get(spec));
 }
 
 bool IsWithoutEffect(const TrialSpec& spec, std::string_view key) {
@@ -287,7 +287,7 @@ std::optional<Difference> CompareTrial(const TextSetting& setting, const TrialSp
 std::optional<Difference> CompareTeacher(const TextSetting& setting, const TrialSpec* teacher) {
   const SpecKey* key = teacher == nullptr ? nullptr : FindApplying(*teacher, setting.key.substr(kOfTeacher.size()));
   if (key == nullptr || Fits(*teacher, *key, setting.value)) return std::nullopt;
-  return Difference{std::string(setting.key), ValueText(*key, key->get(*teacher)), FormatStated(setting, *key),
+  return Difference{std::string(setting.key), FormatValue(*key, key->get(*teacher)), FormatStated(setting, *key),
                     setting.place};
 }
 
@@ -295,7 +295,7 @@ std::optional<Difference> CompareTeacher(const TextSetting& setting, const Trial
 std::string FormatPublicShare(const DataSpec& data) {
   const std::int64_t shared = data.split.public_range.size(), all = shared + data.split.train.size();
   if (shared == 0 || data.split.train.size() == 0) return "";
-  return SixDigitNumber(std::round(1000.0 * static_cast<double>(shared) / static_cast<double>(all)) / 1000.0);
+  return FormatSixDigits(std::round(1000.0 * static_cast<double>(shared) / static_cast<double>(all)) / 1000.0);
 }
 
 std::optional<Difference> CompareData(const TextSetting& setting, const TrialSpec& spec) {
@@ -310,7 +310,7 @@ std::optional<Difference> CompareData(const TextSetting& setting, const TrialSpe
 
 }  // namespace
 
-std::span<const TextSetting> TextSettings() { return kStated; }
+std::span<const TextSetting> ListTextSettings() { return kStated; }
 
 std::span<const OpenSetting> OpenSettings() { return kOpen; }
 
@@ -368,7 +368,7 @@ std::vector<Chosen> ListChosen(const TrialSpec& spec) {
   };
   for (const OpenSetting& setting : kOpen) {
     if (!HoldsName(setting.methods, spec.method) || !IsOfBranch(spec, setting.branch)) continue;
-    ForEachName(setting.keys, [&](std::string_view name) {
+    VisitNames(setting.keys, [&](std::string_view name) {
       const SpecKey* key = FindApplying(spec, name);
       if (key == nullptr || IsWithoutEffect(spec, name) || differs(key->TrialName())) return;
       const std::string here = HereText(spec, *key);

@@ -16,9 +16,9 @@ namespace retort {
 struct TextSetting {
   std::string_view methods;  // names with spaces between
   // Canonical name: of the student's trial, behind "teacher." of its teacher's; or "data.crop", the side of its
-  // pictures in pixels, or "data.split.public", the public share of the examples that are public or private.
+  // images in pixels, or "data.split.public", the public share of the examples that are public or private.
   std::string_view key;
-  // As ValueText writes it; "= KEY": what that key says; "> 0": any number above; "A | B": any of them.
+  // As FormatValue writes it; "= KEY": what that key says; "> 0": any number above; "A | B": any of them.
   std::string_view value;
   std::string_view place;      // in the paper of these methods: "Eq. 5"
   std::string_view data = {};  // the data sets, by their published names, with spaces between; empty: all
@@ -26,7 +26,7 @@ struct TextSetting {
   double above = 0, most = 0;   // for these epsilon alone: above < epsilon <= most; most = 0: for all
   std::string_view words = {};  // what people read in place of the value
 };
-[[nodiscard]] std::span<const TextSetting> TextSettings();
+[[nodiscard]] std::span<const TextSetting> ListTextSettings();
 // Whether the trial is a student of a method with readings, in one that follows the paper: not `sound`.
 [[nodiscard]] bool FollowsPaper(const TrialSpec& spec);
 // Whether the row is about the student's method, branch, data set and epsilon, in a reading that follows the paper.

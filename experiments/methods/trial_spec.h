@@ -21,7 +21,7 @@ enum class Reading : std::uint8_t { working, printed, row_averaged, sound, state
 enum class NoiseMode : std::uint8_t { secure, seeded };
 enum class QuerySource : std::uint8_t { generator, public_split, private_split, procedural, public_mixes };
 inline constexpr std::size_t kQuerySources = 5;
-[[nodiscard]] constexpr bool ShowsPublicPictures(QuerySource source) {
+[[nodiscard]] constexpr bool ShowsPublicImages(QuerySource source) {
   return source == QuerySource::public_split || source == QuerySource::public_mixes;
 }
 // What a procedure draws: strokes and blobs, or dead leaves and 1/f noise.
@@ -132,14 +132,14 @@ struct LabelValues {
   ResponseLoss response_loss = ResponseLoss::label;
   VoteLabel vote_label = VoteLabel::posterior;
   bool refit = true;               // vote students on public images: relabel all of them, and fit once more
-  std::int64_t neighbours = 0;     // of a public picture, along which released labels are propagated; 0 = they are not
+  std::int64_t neighbours = 0;     // of a public image, along which released labels are propagated; 0 = they are not
   double propagation = 0.99;       // share of a label that comes from the neighbours
-  std::int64_t eigenvectors = 20;  // dp-spectral: coordinates of a picture's place among the public ones
+  std::int64_t eigenvectors = 20;  // dp-spectral: coordinates of an image's place among the public ones
   double smoothing = 0.0;          // label smoothing, vote students
   std::int64_t label_steps = 0;    // optimiser steps on released labels (votes); 0 = preset
 };
 
-// Pictures that are shown to a network.
+// Images that are shown to a network.
 struct InputValues {
   Pictures pictures = Pictures::writing;  // source procedural
   int shift = 2;                          // pixels of random translation, vote students and tanh teachers

@@ -82,13 +82,13 @@ double AttackMuLower(const AttackCounts& counts, double confidence) {
   return std::max(0.0, NormalQuantile(hit) - NormalQuantile(alarm));
 }
 
-RateLimits ClopperPearsonLimits(std::int64_t hits, std::int64_t runs, double confidence) {
+RateLimits ComputeClopperPearsonLimits(std::int64_t hits, std::int64_t runs, double confidence) {
   if (runs < 1 || hits < 0 || hits > runs || !IsConfidence(confidence)) return {};
   const double error = (1 - confidence) / 2;
   return {LowerLimit(hits, runs, error), UpperLimit(hits, runs, error)};
 }
 
-double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta) {
+double ComputeOneRunPValue(const OneRunAudit& audit, double epsilon, double delta) {
   if (!InRange(audit) || !(epsilon >= 0) || !(delta >= 0 && delta <= 1)) return 1;
   const double right = 1 / (1 + std::exp(-epsilon));
   const double beaten = AtLeast(audit.guesses, audit.correct, right);
@@ -101,9 +101,9 @@ double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta) {
   return std::min(1.0, beaten + 2 * static_cast<double>(audit.canaries) * delta * worst);
 }
 
-double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance) {
+double ComputeOneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance) {
   if (!InRange(audit) || !(significance > 0 && significance < 1)) return 0;
-  const auto refuted = [&](double epsilon) { return OneRunPValue(audit, epsilon, delta) <= significance; };
+  const auto refuted = [&](double epsilon) { return ComputeOneRunPValue(audit, epsilon, delta) <= significance; };
   return FindLargestRefuted(refuted);
 }
 
@@ -114,7 +114,7 @@ std::optional<std::int64_t> FindEnough(const OneRunAudit& audit, double delta, d
   OneRunAudit run{audit.canaries, audit.guesses, audit.guesses};
   const auto refutes = [&](std::int64_t correct) {
     run.correct = correct;
-    return OneRunPValue(run, 0, delta) <= significance;
+    return ComputeOneRunPValue(run, 0, delta) <= significance;
   };
   const bool valid = InRange(run) && significance > 0 && significance < 1;
   if (!valid || !refutes(audit.guesses)) return std::nullopt;
@@ -128,7 +128,7 @@ std::optional<std::int64_t> FindEnough(const OneRunAudit& audit, double delta, d
 
 }  // namespace
 
-double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance) {
+double ComputeOneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance) {
   const std::optional<std::int64_t> least = FindEnough(audit, delta, significance);
   if (!least) return std::numeric_limits<double>::infinity();
   const std::int64_t enough = *least - (*least == audit.guesses ? 1 : 0);  // the rate of 1 has no finite epsilon
@@ -136,14 +136,14 @@ double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double si
   return std::max(0.0, std::log(rate / (1 - rate)));
 }
 
-double OneRunNeededAccuracy(const OneRunAudit& audit, double delta, double significance, double power) {
+double ComputeOneRunNeededAccuracy(const OneRunAudit& audit, double delta, double significance, double power) {
   const std::optional<std::int64_t> enough = FindEnough(audit, delta, significance);
   if (!enough || !(power > 0 && power < 1)) return std::numeric_limits<double>::infinity();
   if (*enough == 0) return 0;
   return boost::math::ibeta_inv(static_cast<double>(*enough), static_cast<double>(audit.guesses - *enough + 1), power);
 }
 
-TradeOff GaussianTradeOff(double mu) {
+TradeOff MakeGaussianTradeOff(double mu) {
   return [mu](double p) {
     if (!(p > 0)) return 0.0;
     if (p >= 1) return 1.0;
@@ -151,7 +151,7 @@ TradeOff GaussianTradeOff(double mu) {
   };
 }
 
-TradeOff PairsTradeOff(std::vector<PrivacyPair> pairs) {
+TradeOff MakePairsTradeOff(std::vector<PrivacyPair> pairs) {
   return [pairs = std::move(pairs)](double p) {
     double least = 0;
     for (const PrivacyPair& pair : pairs)
@@ -187,7 +187,7 @@ bool RefutesTail(const OneRunAudit& audit, const TradeOff& curve, double tail) {
 
 }  // namespace
 
-double OneRunTradeOffPValue(const OneRunAudit& audit, const TradeOff& curve) {
+double ComputeOneRunTradeOffPValue(const OneRunAudit& audit, const TradeOff& curve) {
   if (!InRange(audit) || audit.correct == 0 || !RefutesTail(audit, curve, 1)) return 1;
   double low = std::log(kMinTail), high = 0;  // high is refuted, low is not
   if (RefutesTail(audit, curve, kMinTail)) return kMinTail;
@@ -198,13 +198,13 @@ double OneRunTradeOffPValue(const OneRunAudit& audit, const TradeOff& curve) {
   return std::exp(high);
 }
 
-double OneRunMuLower(const OneRunAudit& audit, double significance) {
+double ComputeOneRunMuLower(const OneRunAudit& audit, double significance) {
   if (!InRange(audit) || !(significance > 0 && significance < 1)) return 0;
-  const auto refuted = [&](double mu) { return RefutesTail(audit, GaussianTradeOff(mu), significance); };
+  const auto refuted = [&](double mu) { return RefutesTail(audit, MakeGaussianTradeOff(mu), significance); };
   return FindLargestRefuted(refuted);
 }
 
-double GdpTruePositiveRate(double mu, double false_positive_rate) {
+double ComputeGdpTruePositiveRate(double mu, double false_positive_rate) {
   if (!(mu >= 0) || !(false_positive_rate > 0 && false_positive_rate < 1))
     return std::numeric_limits<double>::quiet_NaN();
   const double threshold = std::numbers::sqrt2 * boost::math::erfc_inv(2 * false_positive_rate);

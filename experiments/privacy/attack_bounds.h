@@ -28,7 +28,7 @@ struct AttackCounts {
 struct RateLimits {
   double low = 0, high = 1;
 };
-[[nodiscard]] RateLimits ClopperPearsonLimits(std::int64_t hits, std::int64_t runs, double confidence);
+[[nodiscard]] RateLimits ComputeClopperPearsonLimits(std::int64_t hits, std::int64_t runs, double confidence);
 
 // One run with `canaries` examples, each in or out by a fair coin, and `guesses` of them guessed, a number
 // fixed in advance.
@@ -40,18 +40,19 @@ struct OneRunAudit {
 
 // The probability, at most, of this many correct guesses if the mechanism is (epsilon, delta)-DP
 // [Steinke-Nasr-Jagielski 2023, theorem 5.2]. 1 out of range.
-[[nodiscard]] double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta);
+[[nodiscard]] double ComputeOneRunPValue(const OneRunAudit& audit, double epsilon, double delta);
 // The largest epsilon that such a run refutes at significance in (0, 1); 0 when none.
-[[nodiscard]] double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance);
+[[nodiscard]] double ComputeOneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance);
 // The least epsilon that such a run can tell from 0: that of an attack which is right as often as epsilon
 // allows, and so often that 0 is refuted. `audit.correct` does not matter. Infinity when no number of correct
 // guesses is enough.
-[[nodiscard]] double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance);
+[[nodiscard]] double ComputeOneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance);
 
 // The least rate of right guesses with which such a run refutes epsilon = 0 with probability `power` in (0, 1): an
 // attack that is right so often would have been found. `audit.correct` does not matter. Infinity when no number of
 // correct guesses is enough.
-[[nodiscard]] double OneRunNeededAccuracy(const OneRunAudit& audit, double delta, double significance, double power);
+[[nodiscard]] double ComputeOneRunNeededAccuracy(const OneRunAudit& audit, double delta, double significance,
+                                                 double power);
 
 // The same runs held against a whole trade-off curve, f-differential privacy, in place of one (epsilon, delta).
 
@@ -60,24 +61,24 @@ struct OneRunAudit {
 // f is convex and its own mirror image.
 using TradeOff = std::function<double(double p)>;
 // Of mu-GDP. mu in [0, inf).
-[[nodiscard]] TradeOff GaussianTradeOff(double mu);
+[[nodiscard]] TradeOff MakeGaussianTradeOff(double mu);
 // (epsilon, delta)-DP.
 struct PrivacyPair {
   double epsilon = 0, delta = 0;
 };
 // Of a mechanism for which every one of `pairs` holds.
-[[nodiscard]] TradeOff PairsTradeOff(std::vector<PrivacyPair> pairs);
+[[nodiscard]] TradeOff MakePairsTradeOff(std::vector<PrivacyPair> pairs);
 
 // The probability, at most, of this many correct guesses or more if `curve` holds for a change of one coin
 // [Mahloujifar, Melis and Chaudhuri 2025, "Auditing f-differential privacy in one run", algorithm 2]. 1 out of range.
 // What is less than 1e-30 is 1e-30.
-[[nodiscard]] double OneRunTradeOffPValue(const OneRunAudit& audit, const TradeOff& curve);
+[[nodiscard]] double ComputeOneRunTradeOffPValue(const OneRunAudit& audit, const TradeOff& curve);
 // The largest mu of Gaussian differential privacy that such a run refutes at significance in (0, 1); 0 when none. A
 // mechanism with another trade-off curve may satisfy a smaller epsilon than this mu has.
-[[nodiscard]] double OneRunMuLower(const OneRunAudit& audit, double significance);
+[[nodiscard]] double ComputeOneRunMuLower(const OneRunAudit& audit, double significance);
 
 // The largest true positive rate at a false positive rate in (0, 1) that mu-GDP allows. NaN out of range.
-[[nodiscard]] double GdpTruePositiveRate(double mu, double false_positive_rate);
+[[nodiscard]] double ComputeGdpTruePositiveRate(double mu, double false_positive_rate);
 
 // Attacks that give every input a score: larger for inputs that they take to be in the training set.
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-json Maybe(const std::optional<double>& value) { return value ? NumberToJson(*value) : json(); }
+json Maybe(const std::optional<double>& value) { return value ? MakeJsonNumber(*value) : json(); }
 
 json CurveJson(const AuditCurve& curve) {
   json out{{"members", curve.members}, {"others", curve.others}};
@@ -46,7 +46,7 @@ json FindingJson(const AuditFinding& finding) {
   out["curve"] = finding.curve ? CurveJson(*finding.curve) : json();
   out["figures"] = json::array();
   for (const auto& [name, value] : finding.figures)
-    out["figures"].push_back({{"name", name}, {"value", NumberToJson(value)}});
+    out["figures"].push_back({{"name", name}, {"value", MakeJsonNumber(value)}});
   out["note"] = finding.note;
   return out;
 }
@@ -101,7 +101,7 @@ Result<AuditFinding> DecodeFinding(const json& object) {
     finding.attack = fields.String("attack");
     if (!FindInversionAttack(finding.attack)) fields.Fail("attack", "the name of an attack");
   } else if (finding.kind == AuditKind::inversion) {  // from before there were others
-    finding.attack = InversionAttackName(InversionAttack::fredrikson);
+    finding.attack = GetInversionAttackName(InversionAttack::fredrikson);
   }
   finding.subject = fields.String("subject");
   finding.ran = fields.Flag("ran");
@@ -145,18 +145,18 @@ std::optional<AuditKind> FindAuditKind(std::string_view name) {
   return std::nullopt;
 }
 
-const std::vector<std::string>& InversionAttackNames() {
+const std::vector<std::string>& ListInversionAttackNames() {
   static const std::vector<std::string> names = {"fredrikson", "gmi", "plg-mi"};
   return names;
 }
 
-std::string_view InversionAttackName(InversionAttack attack) {
-  return InversionAttackNames().at(static_cast<std::size_t>(attack));
+std::string_view GetInversionAttackName(InversionAttack attack) {
+  return ListInversionAttackNames().at(static_cast<std::size_t>(attack));
 }
 
 std::optional<InversionAttack> FindInversionAttack(std::string_view name) {
-  for (std::size_t i = 0; i < InversionAttackNames().size(); ++i)
-    if (InversionAttackNames()[i] == name) return static_cast<InversionAttack>(i);
+  for (std::size_t i = 0; i < ListInversionAttackNames().size(); ++i)
+    if (ListInversionAttackNames()[i] == name) return static_cast<InversionAttack>(i);
   return std::nullopt;
 }
 
@@ -168,15 +168,15 @@ std::string FormatAuditName(const AuditFinding& finding) {
 std::string FindContradiction(const AuditFinding& finding) {
   const std::string what = std::string(AuditKindName(finding.kind)) + " audit of " + finding.subject + ": ";
   if (finding.mu_lower && finding.mu_proven && *finding.mu_lower > *finding.mu_proven)
-    return what + "the attack shows mu >= " + SixDigitNumber(*finding.mu_lower) +
-           ", the claim says mu <= " + SixDigitNumber(*finding.mu_proven);
+    return what + "the attack shows mu >= " + FormatSixDigits(*finding.mu_lower) +
+           ", the claim says mu <= " + FormatSixDigits(*finding.mu_proven);
   const std::optional<double> proven = finding.alarm_proven ? finding.alarm_proven : finding.proven;
   if (finding.alarm_lower && proven && *finding.alarm_lower > *proven)
-    return what + "the attack shows epsilon >= " + SixDigitNumber(*finding.alarm_lower) +
-           ", the claim says epsilon <= " + SixDigitNumber(*proven);
+    return what + "the attack shows epsilon >= " + FormatSixDigits(*finding.alarm_lower) +
+           ", the claim says epsilon <= " + FormatSixDigits(*proven);
   if (finding.p_value && *finding.p_value <= 1 - kAlarmConfidence)
     return what + "if what is claimed holds, so many guesses are right with a probability of at most " +
-           SixDigitNumber(*finding.p_value);
+           FormatSixDigits(*finding.p_value);
   return "";
 }
 
@@ -237,7 +237,7 @@ std::string EncodeAuditOrder(const AuditOrder& order) {
   json["canaries"] = order.canaries;
   json["shadows"] = order.shadows;
   json["attacks"] = nlohmann::json::array();
-  for (const InversionAttack attack : order.attacks) json["attacks"].push_back(InversionAttackName(attack));
+  for (const InversionAttack attack : order.attacks) json["attacks"].push_back(GetInversionAttackName(attack));
   json["gan_steps"] = order.gan_steps;
   json["latent_steps"] = order.latent_steps;
   for (const auto& [key, claims] :

@@ -30,8 +30,8 @@ enum class AuditKind : std::uint8_t { release_step, transcript, canary, membersh
 enum class InversionAttack : std::uint8_t { fredrikson, gmi, plg_mi };
 
 // "fredrikson", "gmi", "plg-mi", in this order.
-[[nodiscard]] const std::vector<std::string>& InversionAttackNames();
-[[nodiscard]] std::string_view InversionAttackName(InversionAttack attack);
+[[nodiscard]] const std::vector<std::string>& ListInversionAttackNames();
+[[nodiscard]] std::string_view GetInversionAttackName(InversionAttack attack);
 [[nodiscard]] std::optional<InversionAttack> FindInversionAttack(std::string_view name);
 
 // The share of its runs in which an effect must be found that an audit says it would have found.
@@ -60,7 +60,7 @@ struct AuditFinding {
   std::optional<double> mu_lower, mu_proven;
   std::optional<double> detectable;  // the least epsilon that this audit could have told from 0
   std::optional<double> ceiling;     // the lower bound that a perfect attack would have reached
-  // The probability, at most, of as many right guesses if all that is proven holds (OneRunTradeOffPValue).
+  // The probability, at most, of as many right guesses if all that is proven holds (ComputeOneRunTradeOffPValue).
   std::optional<double> p_value;
   // The least epsilon that a paper's formula, no guarantee, claims under the claim's relation at its delta.
   std::optional<double> formula;

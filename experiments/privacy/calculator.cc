@@ -87,25 +87,25 @@ Answer Bounded(Answer answer, double epsilon, std::string accountant, std::strin
 
 Answer ByRdp(Answer answer, const std::function<double(double)>& curve,
              RdpConversion conversion = RdpConversion::canonne_kamath_steinke) {
-  const RdpEpsilon best = EpsilonFromRdp(curve, answer.claim.delta, conversion);
+  const RdpEpsilon best = ComputeEpsilonFromRdp(curve, answer.claim.delta, conversion);
   const bool newer = conversion == RdpConversion::canonne_kamath_steinke;
   answer.theorem = newer ? kCks : kMironov;
-  answer.detail = "best order " + SixDigitNumber(best.order);
-  answer.claim.reason = "order " + SixDigitNumber(best.order);
+  answer.detail = "best order " + FormatSixDigits(best.order);
+  answer.claim.reason = "order " + FormatSixDigits(best.order);
   return Bounded(std::move(answer), best.epsilon, newer ? "rdp" : "rdp-mironov",
                  best.reason.empty() ? reason::kNoBound : std::string_view(best.reason));
 }
 
 std::vector<Answer> Gaussian(const Parameters& given) {
   const double delta = given["delta"];
-  const double mu = ComposedMu({{given.Whole("count"), given["sensitivity"], given["noise"], 1}});
-  const std::string inputs = "mu² = count · sensitivity² / noise², mu = " + SixDigitNumber(mu);
+  const double mu = ComputeComposedMu({{given.Whole("count"), given["sensitivity"], given["noise"], 1}});
+  const std::string inputs = "mu² = count · sensitivity² / noise², mu = " + FormatSixDigits(mu);
   std::vector<Answer> answers;
   Answer exact = OneExample(delta);
   exact.theorem = kBalleWang;
-  exact.claim.reason = "mu " + SixDigitNumber(mu);
+  exact.claim.reason = "mu " + FormatSixDigits(mu);
   exact.detail = "mu is a rational number rounded up";
-  answers.push_back(Bounded(std::move(exact), GaussianEpsilon(delta, mu), "exact-gdp", reason::kTooLarge));
+  answers.push_back(Bounded(std::move(exact), ComputeGaussianEpsilon(delta, mu), "exact-gdp", reason::kTooLarge));
   const auto curve = [mu](double order) { return order * mu * mu / 2; };
   answers.push_back(ByRdp(OneExample(delta), curve));
   answers.push_back(ByRdp(OneExample(delta), curve, RdpConversion::mironov));
@@ -186,22 +186,23 @@ std::vector<Answer> ConfidentVotes(const Parameters& given) {
   for (const VoteView& view : views) {
     Answer answer = Blank(view.relation.adjacency, view.relation.neighbour, given["delta"], view.units);
     Composition sum = ComposeEvents(view.relation, ConfidentEvents(given));
-    const double mu = sum.unbounded.empty() ? ComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();
+    const double mu = sum.unbounded.empty() ? ComputeComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();
     answer.claim.assumptions = sum.assumptions;
-    answer.inputs = std::string(view.squared) + ", mu = " + SixDigitNumber(mu);
+    answer.inputs = std::string(view.squared) + ", mu = " + FormatSixDigits(mu);
     if (sum.tested) tested.push_back(TestedAnswer(answer, sum));
     const double delta = ComputeRemainingDelta(sum, given["delta"]);
     const std::string_view why = delta > 0 ? reason::kTooLarge : reason::kNoiseEnds;
     if (sum.tests.empty()) {
       answer.theorem = kBalleWang;
-      answer.claim.reason = "mu " + SixDigitNumber(mu);
+      answer.claim.reason = "mu " + FormatSixDigits(mu);
       answer.detail = "whatever is answered, of so many at most";
-      answers.push_back(Bounded(std::move(answer), GaussianEpsilon(delta, mu), "exact-gdp", why));
+      answers.push_back(Bounded(std::move(answer), ComputeGaussianEpsilon(delta, mu), "exact-gdp", why));
       continue;
     }
-    const RdpEpsilon best = sum.unbounded.empty() ? EpsilonFromRdp(MakeRdpCurve(sum), delta) : RdpEpsilon{mu, 0, ""};
+    const RdpEpsilon best =
+        sum.unbounded.empty() ? ComputeEpsilonFromRdp(MakeRdpCurve(sum), delta) : RdpEpsilon{mu, 0, ""};
     answer.theorem = kCks;
-    answer.claim.reason = answer.detail = "order " + SixDigitNumber(best.order) + ", with the test, whatever it says";
+    answer.claim.reason = answer.detail = "order " + FormatSixDigits(best.order) + ", with the test, whatever it says";
     answers.push_back(Bounded(std::move(answer), best.epsilon, "rdp", why));
   }
   answers.insert(answers.end(), tested.begin(), tested.end());
@@ -218,15 +219,15 @@ std::vector<Answer> Votes(const Parameters& given) {
   for (const VoteView& view : views) {
     Answer answer = Blank(view.relation.adjacency, view.relation.neighbour, given["delta"], view.units);
     const Composition sum = ComposeEvents(view.relation, {VoteEvent(given)});
-    const double mu = sum.unbounded.empty() ? ComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();
+    const double mu = sum.unbounded.empty() ? ComputeComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();
     answer.claim.assumptions = sum.assumptions;
     answer.theorem = kBalleWang;
-    answer.inputs = std::string(view.squared) + " / noise², mu = " + SixDigitNumber(mu);
+    answer.inputs = std::string(view.squared) + " / noise², mu = " + FormatSixDigits(mu);
     answer.detail = view.relation.neighbour == Neighbour::zero_out ? "a vote taken away changes one count by one"
                                                                    : "a vote moved changes two counts by one";
-    answer.claim.reason = "mu " + SixDigitNumber(mu);
+    answer.claim.reason = "mu " + FormatSixDigits(mu);
     const double delta = ComputeRemainingDelta(sum, given["delta"]);
-    answers.push_back(Bounded(std::move(answer), GaussianEpsilon(delta, mu), "exact-gdp",
+    answers.push_back(Bounded(std::move(answer), ComputeGaussianEpsilon(delta, mu), "exact-gdp",
                               delta > 0 ? reason::kTooLarge : reason::kNoiseEnds));
   }
   return answers;
@@ -241,25 +242,26 @@ std::vector<Answer> RandomizedResponse(const Parameters& given, bool quick) {
   const auto lattice = [&](std::int64_t k, const char* variant) {
     Answer answer = Blank(Adjacency::teacher, Neighbour::replace, delta, "the whole teacher");
     answer.variant = variant;
-    answer.inputs = "ε₀ = " + SixDigitNumber(epsilon0) + ", " + std::to_string(k) + " choices, " +
+    answer.inputs = "ε₀ = " + FormatSixDigits(epsilon0) + ", " + std::to_string(k) + " choices, " +
                     std::to_string(count) + " answers that all change";
     answer.claim.reason = std::to_string(count) + " answers at " + std::to_string(k) + " choices";
     if (count <= kMaxResponseLattice) {
       answer.theorem = "exact sum over the lattice of losses -ε₀, 0, +ε₀";
       answer.detail = "the loss of all answers together is a multiple of ε₀";
       answers.push_back(
-          Bounded(std::move(answer), ComposedResponseEpsilon(epsilon0, k, count, delta), "exact-lattice"));
+          Bounded(std::move(answer), ComputeComposedResponseEpsilon(epsilon0, k, count, delta), "exact-lattice"));
       return;
     }
-    answers.push_back(ByRdp(
-        std::move(answer), [=](double order) { return static_cast<double>(count) * ResponseRdp(epsilon0, k, order); }));
+    answers.push_back(ByRdp(std::move(answer), [=](double order) {
+      return static_cast<double>(count) * ComputeResponseRdp(epsilon0, k, order);
+    }));
   };
   // Sets that are chosen on the way are accounted for as their worst case, two choices: first, as it is safe.
   lattice(2, "answer sets chosen on the way");
   if (choices > 2 && !quick) lattice(choices, "one fixed answer set");
   Answer one = Blank(Adjacency::answer, Neighbour::answer, delta, "one answer on one synthetic point");
   one.theorem = "every ratio of probabilities is at most e^ε₀";
-  one.inputs = "ε₀ = " + SixDigitNumber(epsilon0);
+  one.inputs = "ε₀ = " + FormatSixDigits(epsilon0);
   one.detail = "holds at δ = 0 too";
   one.claim.reason = "one answer";
   one.claim.epsilon = RoundGivenEpsilonUp(epsilon0);
@@ -273,8 +275,8 @@ std::vector<Answer> RandomizedResponse(const Parameters& given, bool quick) {
 Answer DescribeSampledSteps(Neighbour neighbour, const Parameters& given) {
   Answer answer = Blank(Adjacency::example, neighbour, given["delta"], "one training example");
   answer.claim.assumptions.emplace_back(kAssumePoissonSampling);
-  answer.inputs = "rate " + SixDigitNumber(given["sampling-rate"]) + ", noise multiplier " +
-                  SixDigitNumber(given["noise-multiplier"]) + ", " + std::to_string(given.Whole("steps")) + " steps";
+  answer.inputs = "rate " + FormatSixDigits(given["sampling-rate"]) + ", noise multiplier " +
+                  FormatSixDigits(given["noise-multiplier"]) + ", " + std::to_string(given.Whole("steps")) + " steps";
   return answer;
 }
 
@@ -283,17 +285,18 @@ Answer DescribeSampledSteps(Neighbour neighbour, const Parameters& given) {
 Answer ChooseUnsampled(Answer answer, const Parameters& given) {
   if (answer.claim.status == ClaimStatus::proven) return answer;
   const std::int64_t squared = answer.claim.neighbour == Neighbour::replace ? 4 : 1;
-  const double mu = ComposedMu({{given.Whole("steps"), 1, given["noise-multiplier"], squared}});
+  const double mu = ComputeComposedMu({{given.Whole("steps"), 1, given["noise-multiplier"], squared}});
   answer.theorem = kBalleWang;
   answer.detail = "the other accountants end here, so this counts every step as if it took every example";
-  answer.claim.reason = "mu " + SixDigitNumber(mu) + ", sampling left out";
-  return Bounded(std::move(answer), GaussianEpsilon(given["delta"], mu), "exact-gdp", reason::kTooLarge);
+  answer.claim.reason = "mu " + FormatSixDigits(mu) + ", sampling left out";
+  return Bounded(std::move(answer), ComputeGaussianEpsilon(given["delta"], mu), "exact-gdp", reason::kTooLarge);
 }
 
 Answer ByGrid(Answer answer, const PldBracket& bracket, std::string reason) {
-  answer.detail = "between " + SixDigitNumber(bracket.lower) + " and " + SixDigitNumber(bracket.upper);
+  answer.detail = "between " + FormatSixDigits(bracket.lower) + " and " + FormatSixDigits(bracket.upper);
   if (bracket.points > 0)
-    answer.detail += "; grid of " + SixDigitNumber(bracket.spacing) + ", " + std::to_string(bracket.points) + " points";
+    answer.detail +=
+        "; grid of " + FormatSixDigits(bracket.spacing) + ", " + std::to_string(bracket.points) + " points";
   if (bracket.lower > 0) answer.claim.lower = std::floor(bracket.lower * 1000) / 1000;
   answer.detail += "; " + reason;
   answer.claim.reason = std::move(reason);
@@ -302,13 +305,13 @@ Answer ByGrid(Answer answer, const PldBracket& bracket, std::string reason) {
 
 Answer SubsampledPld(const Parameters& given) {
   Answer answer = DescribeSampledSteps(Neighbour::add_remove, given);
-  const PldBracket bracket =
-      SubsampledGaussianPld(given["sampling-rate"], given["noise-multiplier"], given.Whole("steps"), given["delta"]);
+  const PldBracket bracket = ComputeSubsampledGaussianPld(given["sampling-rate"], given["noise-multiplier"],
+                                                          given.Whole("steps"), given["delta"]);
   if (bracket.rdp_order > 0) {
     answer.theorem = kCks;
     answer.detail = "rounding would dominate a loss distribution here, so this is RDP at order " +
-                    SixDigitNumber(bracket.rdp_order);
-    answer.claim.reason = "order " + SixDigitNumber(bracket.rdp_order);
+                    FormatSixDigits(bracket.rdp_order);
+    answer.claim.reason = "order " + FormatSixDigits(bracket.rdp_order);
     return Bounded(std::move(answer), bracket.upper, "rdp");
   }
   answer.theorem = kPld;
@@ -316,8 +319,8 @@ Answer SubsampledPld(const Parameters& given) {
 }
 
 Answer SubsampledPldReplaced(const Parameters& given) {
-  const PldBracket bracket = SubsampledGaussianPldReplaced(given["sampling-rate"], given["noise-multiplier"],
-                                                           given.Whole("steps"), given["delta"]);
+  const PldBracket bracket = ComputeSubsampledGaussianPldReplaced(given["sampling-rate"], given["noise-multiplier"],
+                                                                  given.Whole("steps"), given["delta"]);
   Answer answer = DescribeSampledSteps(Neighbour::replace, given);
   answer.theorem = kOpposite;
   return ByGrid(std::move(answer), bracket, "opposite gradients bind");
@@ -332,13 +335,13 @@ std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::strin
   const double q = given["sampling-rate"];
   const double z = given["noise-multiplier"];
   const double steps = given["steps"];
-  const auto curve = [=](double order) { return steps * SubsampledGaussianRdp(q, z, order); };
+  const auto curve = [=](double order) { return steps * ComputeSubsampledGaussianRdp(q, z, order); };
   answers.push_back(ChooseUnsampled(ByRdp(DescribeSampledSteps(Neighbour::add_remove, given), curve), given));
   Answer replaced = DescribeSampledSteps(Neighbour::replace, given);
   const RdpEpsilon pair = ReplaceOneEpsilon(curve, given["delta"]);
   replaced.theorem = kTwice;
-  replaced.detail = "best order " + SixDigitNumber(pair.order);
-  replaced.claim.reason = "order " + SixDigitNumber(pair.order) + ", one removal and one addition";
+  replaced.detail = "best order " + FormatSixDigits(pair.order);
+  replaced.claim.reason = "order " + FormatSixDigits(pair.order) + ", one removal and one addition";
   answers.push_back(ChooseUnsampled(Bounded(std::move(replaced), pair.epsilon, "rdp-group-of-2"), given));
   return answers;
 }
@@ -350,9 +353,10 @@ void AddComposed(const LossBracket& bracket, double delta, std::string inputs, s
   answer.claim.assumptions.emplace_back(kOneCoordinate);
   answer.theorem = kPld;
   answer.inputs = std::move(inputs);
-  answer.detail = "between " + SixDigitNumber(bracket.lower) + " and " + SixDigitNumber(bracket.upper);
+  answer.detail = "between " + FormatSixDigits(bracket.lower) + " and " + FormatSixDigits(bracket.upper);
   if (bracket.points > 0)
-    answer.detail += "; grid of " + SixDigitNumber(bracket.spacing) + ", " + std::to_string(bracket.points) + " points";
+    answer.detail +=
+        "; grid of " + FormatSixDigits(bracket.spacing) + ", " + std::to_string(bracket.points) + " points";
   if (bracket.lower > 0) answer.claim.lower = std::floor(bracket.lower * 1000) / 1000;
   answer.claim.reason = "for queries with one coordinate";
   answers.push_back(Bounded(std::move(answer), bracket.upper, "pld"));
@@ -367,17 +371,17 @@ std::vector<Answer> Laplace(const Parameters& given, bool quick) {
   if (given.Whole("count") == 1) {
     pure.theorem = "exact curve of one release: δ = 1 - e^((ε - sensitivity/scale)/2)";
     pure.claim.assumptions.emplace_back(kOneCoordinate);
-    answers.push_back(Bounded(std::move(pure), LaplaceEpsilon(ratio, delta), "exact-laplace"));
+    answers.push_back(Bounded(std::move(pure), ComputeLaplaceEpsilon(ratio, delta), "exact-laplace"));
   } else {
     pure.theorem = "the ε of all releases added up";
     pure.detail = "holds at δ = 0 too";
     answers.push_back(Bounded(std::move(pure), count * ratio, "pure"));
   }
-  answers.push_back(ByRdp(OneExample(delta), [=](double order) { return count * LaplaceRdp(ratio, order); }));
-  if (count > 1 && !quick) AddComposed(ComposedLaplace(ratio, given.Whole("count"), delta), delta, "", answers);
+  answers.push_back(ByRdp(OneExample(delta), [=](double order) { return count * ComputeLaplaceRdp(ratio, order); }));
+  if (count > 1 && !quick) AddComposed(ComposeLaplace(ratio, given.Whole("count"), delta), delta, "", answers);
   std::stable_sort(answers.begin(), answers.end(),
                    [](const Answer& a, const Answer& b) { return a.unrounded < b.unrounded; });
-  for (Answer& answer : answers) answer.inputs = "sensitivity/scale = " + SixDigitNumber(ratio);
+  for (Answer& answer : answers) answer.inputs = "sensitivity/scale = " + FormatSixDigits(ratio);
   return answers;
 }
 
@@ -386,7 +390,7 @@ double DiscreteEpsilon(double noise, std::int64_t sensitivity, double delta) {
   double low = 0;
   double high = 1;
   const auto meets = [&](double epsilon) {
-    return DiscreteGaussianDelta(noise, sensitivity, epsilon) <= delta * (1 - 1e-12);
+    return ComputeDiscreteGaussianDelta(noise, sensitivity, epsilon) <= delta * (1 - 1e-12);
   };
   if (meets(0)) return 0;
   while (!meets(high)) {
@@ -405,15 +409,15 @@ std::vector<Answer> DiscreteGaussian(const Parameters& given, bool quick) {
   const double delta = given["delta"];
   const double noise = given["noise"];
   const double sensitivity = given["sensitivity"];
-  const double rho = MuSquaredUp({{given.Whole("count"), sensitivity, noise, 1}}) / 2;
+  const double rho = ComputeMuSquaredUp({{given.Whole("count"), sensitivity, noise, 1}}) / 2;
   std::vector<Answer> answers;
   answers.push_back(ByRdp(OneExample(delta), [rho](double order) { return rho * order; }));
   answers.back().theorem = std::string("zero-concentrated DP (Canonne-Kamath-Steinke 2020, theorem 14); ") + kCks;
-  answers.back().inputs = "rho = count · sensitivity² / (2 noise²) = " + SixDigitNumber(rho);
+  answers.back().inputs = "rho = count · sensitivity² / (2 noise²) = " + FormatSixDigits(rho);
   if (sensitivity != std::floor(sensitivity) || sensitivity > 1e9 || noise > kMaxComposedSigma || quick) return answers;
-  const std::string inputs = "noise " + SixDigitNumber(noise) + ", sensitivity " + SixDigitNumber(sensitivity);
+  const std::string inputs = "noise " + FormatSixDigits(noise) + ", sensitivity " + FormatSixDigits(sensitivity);
   if (given.Whole("count") > 1) {
-    AddComposed(ComposedDiscreteGaussian(noise, std::llround(sensitivity), given.Whole("count"), delta), delta,
+    AddComposed(ComposeDiscreteGaussian(noise, std::llround(sensitivity), given.Whole("count"), delta), delta,
                 inputs + ", " + std::to_string(given.Whole("count")) + " draws", answers);
     return answers;
   }
@@ -434,7 +438,7 @@ Status CheckGrain(const Question& question) {
   if (!question.values.contains("grain") || (drawn >= kMinVoteNoise && drawn <= kMaxVoteNoise)) return {};
   return UsageError(
       "--noise times --grain must lie between 0.015625 and 1048576, the range that is drawn exactly, not " +
-      SixDigitNumber(drawn) + ".");
+      FormatSixDigits(drawn) + ".");
 }
 
 std::vector<Answer> ByMechanism(const MechanismRule& rule, const Parameters& given, const Question& question) {
@@ -460,7 +464,7 @@ Result<std::vector<Answer>> ComputeEpsilon(const Question& question) {
   const double lost = given.Or("retries", 0);
   if (lost == 0) return answers;
   for (Answer& answer : answers)
-    answer.inputs += ", with " + SixDigitNumber(lost) + (lost == 1 ? " lost attempt" : " lost attempts");
+    answer.inputs += ", with " + FormatSixDigits(lost) + (lost == 1 ? " lost attempt" : " lost attempts");
   return answers;
 }
 
@@ -555,13 +559,14 @@ std::optional<double> SolvedByPld(const Question& question, const MechanismRule&
   if (!(aim > 0)) return std::nullopt;
   if (unknown.name == "steps") {
     const std::int64_t steps =
-        SubsampledGaussianPldSteps(value("sampling-rate"), value("noise-multiplier"), value("delta"), aim);
+        ComputeSubsampledGaussianPldSteps(value("sampling-rate"), value("noise-multiplier"), value("delta"), aim);
     const double left = steps < 1 ? 0 : SubtractRetries(question, static_cast<double>(steps));
     if (left < 1) return std::nullopt;
     return left;
   }
   const double steps = ExpandRetries(question, rule).values.at("steps");
-  const double noise = SubsampledGaussianPldNoise(value("sampling-rate"), std::llround(steps), value("delta"), aim);
+  const double noise =
+      ComputeSubsampledGaussianPldNoise(value("sampling-rate"), std::llround(steps), value("delta"), aim);
   if (!std::isfinite(noise)) return std::nullopt;
   return noise;
 }
@@ -570,11 +575,11 @@ std::optional<double> SolvedByPld(const Question& question, const MechanismRule&
 
 Result<Solution> SolveQuestion(const Question& question, double epsilon) {
   if (!(epsilon > 0) || !std::isfinite(epsilon))
-    return UsageError("--epsilon must be a finite number above 0, not " + SixDigitNumber(epsilon) + ".");
+    return UsageError("--epsilon must be a finite number above 0, not " + FormatSixDigits(epsilon) + ".");
   Question probe = question;
   probe.quick = true;
   const MechanismRule* rule = nullptr;
-  for (const MechanismRule& one : MechanismRules())
+  for (const MechanismRule& one : ListMechanismRules())
     if (one.name == question.mechanism && one.method == question.method) rule = &one;
   if (rule == nullptr) return FindCheckedRule(question).status();
   RETORT_ASSIGN_OR_RETURN(const ParameterRule* unknown, FindUnknown(question, *rule));
@@ -592,7 +597,7 @@ Result<Solution> SolveQuestion(const Question& question, double epsilon) {
     value = RefineToLast(*value, meets);
   }
   const Status none = UsageError("No --" + std::string(unknown->name) + " brings epsilon to " +
-                                 SixDigitNumber(epsilon) + " here; raise epsilon, or change the other parameters.");
+                                 FormatSixDigits(epsilon) + " here; raise epsilon, or change the other parameters.");
   if (!value) return none;
   if (IsNoise(*unknown)) {
     value = RoundUpToNineDigits(*value);

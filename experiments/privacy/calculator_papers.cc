@@ -85,12 +85,12 @@ Result<Answer> GradientFormulaAnswer(const PaperSetting& setting, const char* ac
   formula.classes = static_cast<double>(setting.classes);
   formula.rows = static_cast<double>(setting.batch) * static_cast<double>(setting.steps);
   formula.delta = setting.delta;
-  RETORT_ASSIGN_OR_RETURN(const PaperEpsilon value, GradientFormulaEpsilon(formula));
+  RETORT_ASSIGN_OR_RETURN(const PaperEpsilon value, ComputeGradientFormulaEpsilon(formula));
   Answer answer = Printed(value.epsilon, setting.delta, accountant,
                           "2C²nBTλ/σ² + log((λ-1)/λ) - (log δ + log λ)/(λ-1), least over λ > 1",
-                          "lambda " + SixDigitNumber(value.lambda));
-  answer.inputs = "C " + SixDigitNumber(setting.norm_bound) + ", n " + std::to_string(setting.classes) + ", B·T " +
-                  SixDigitNumber(formula.rows) + ", sigma " + SixDigitNumber(setting.sigma);
+                          "lambda " + FormatSixDigits(value.lambda));
+  answer.inputs = "C " + FormatSixDigits(setting.norm_bound) + ", n " + std::to_string(setting.classes) + ", B·T " +
+                  FormatSixDigits(formula.rows) + ", sigma " + FormatSixDigits(setting.sigma);
   return answer;
 }
 
@@ -126,8 +126,8 @@ Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equat
   if (setting.classes > 0 && setting.choices > setting.classes)
     return UsageError("--choices must be at most --classes: the selected set is one of classes.");
   if (equation5 && setting.choices < setting.classes) {
-    const double floor = Equation5DeltaFloor(setting.classes, setting.choices, setting.epsilon0);
-    const std::string why = "no finite epsilon holds at any delta below " + SixDigitNumber(floor);
+    const double floor = ComputeEquation5DeltaFloor(setting.classes, setting.choices, setting.epsilon0);
+    const std::string why = "no finite epsilon holds at any delta below " + FormatSixDigits(floor);
     for (const Relation& relation : {kTeacher, kAnswer})
       answers.push_back(Unbounded(relation, setting.delta, "equation 5 as printed", kVoidSupportLeak, why));
   }
@@ -135,7 +135,7 @@ Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equat
     std::string why;
     if (setting.choices >= 2)
       why = "no finite epsilon holds at any delta below " +
-            SixDigitNumber(SoftLabelDeltaFloor(setting.choices, setting.epsilon0));
+            FormatSixDigits(ComputeSoftLabelDeltaFloor(setting.choices, setting.epsilon0));
     for (const Relation& relation : {kTeacher, kAnswer})
       answers.push_back(Unbounded(relation, setting.delta, "as printed: the soft vector leaves", kVoidSoftOutput, why));
     answers.push_back(
@@ -159,8 +159,9 @@ Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equat
 }
 
 Result<std::vector<Answer>> RonaAnswers(const PaperSetting& setting, double query_rate) {
-  RETORT_ASSIGN_OR_RETURN(const double epsilon, RonaFormulaEpsilon(query_rate, static_cast<double>(setting.steps),
-                                                                   setting.delta, setting.sigma));
+  RETORT_ASSIGN_OR_RETURN(
+      const double epsilon,
+      ComputeRonaFormulaEpsilon(query_rate, static_cast<double>(setting.steps), setting.delta, setting.sigma));
   std::vector<Answer> answers = {Printed(epsilon, setting.delta, "paper:rona-thm2", "q sqrt(T ln(1/δ)) / σ",
                                          "the constant is inferred from the paper's CIFAR-10 figures")};
   for (const Relation& relation : {kTeacher, kAnswer})

@@ -249,19 +249,19 @@ std::string ChoiceFlag(std::string_view name) { return name == "select" ? "--bas
 
 std::vector<std::string> Choices(std::string_view name) {
   std::vector<std::string> names;
-  for (const MechanismRule& rule : MechanismRules())
+  for (const MechanismRule& rule : ListMechanismRules())
     if (rule.name == name) names.emplace_back(rule.method);
   return names;
 }
 
 Result<const MechanismRule*> FindRule(const Question& question) {
   const MechanismRule* same = nullptr;
-  for (const MechanismRule& rule : MechanismRules()) {
+  for (const MechanismRule& rule : ListMechanismRules()) {
     if (rule.name != question.mechanism) continue;
     if (rule.method == question.method) return &rule;
     same = &rule;
   }
-  if (same == nullptr) return Unknown("mechanism", question.mechanism, MechanismNames());
+  if (same == nullptr) return Unknown("mechanism", question.mechanism, ListMechanismNames());
   if (same->method.empty())
     return UsageError("--method belongs to `paper`, and --base to `select`; " + question.mechanism + " has none.");
   const std::vector<std::string> known = Choices(question.mechanism);
@@ -282,7 +282,7 @@ Status CheckCandidates(const Question& question, const MechanismRule& rule) {
                           std::string(rule.method) + ".");
       if (!Inside(known->range, value))
         return UsageError("--candidate: " + name + " must " + RangeText(known->range) + ", not " +
-                          SixDigitNumber(value) + ".");
+                          FormatSixDigits(value) + ".");
     }
   }
   return {};
@@ -290,8 +290,8 @@ Status CheckCandidates(const Question& question, const MechanismRule& rule) {
 
 Status CheckSelection(const Question& question, const MechanismRule& rule) {
   if (rule.name == "select") {
-    if (!question.distribution.empty() && std::ranges::count(DistributionNames(), question.distribution) == 0)
-      return Unknown("distribution", question.distribution, DistributionNames());
+    if (!question.distribution.empty() && std::ranges::count(ListDistributionNames(), question.distribution) == 0)
+      return Unknown("distribution", question.distribution, ListDistributionNames());
     RETORT_RETURN_IF_ERROR(CheckCandidates(question, rule));
     return ReadDrawLaw(question).status();
   }
@@ -301,7 +301,7 @@ Status CheckSelection(const Question& question, const MechanismRule& rule) {
 
 }  // namespace
 
-const std::vector<MechanismRule>& MechanismRules() {
+const std::vector<MechanismRule>& ListMechanismRules() {
   static const std::vector<MechanismRule> rules = [] {
     std::vector<MechanismRule> all = Rules();
     const std::vector<MechanismRule> selection = SelectionRules();
@@ -313,18 +313,20 @@ const std::vector<MechanismRule>& MechanismRules() {
   return rules;
 }
 
-std::vector<std::string> MechanismNames() {
+std::vector<std::string> ListMechanismNames() {
   std::vector<std::string> names;
-  for (const MechanismRule& rule : MechanismRules())
+  for (const MechanismRule& rule : ListMechanismRules())
     if (names.empty() || names.back() != rule.name) names.emplace_back(rule.name);
   return names;
 }
 
-std::vector<std::string> PaperMethodNames() { return Choices("paper"); }
+std::vector<std::string> ListPaperMethodNames() { return Choices("paper"); }
 
-std::vector<std::string> SelectionBaseNames() { return Choices("select"); }
+std::vector<std::string> ListSelectionBaseNames() { return Choices("select"); }
 
-std::vector<std::string> DistributionNames() { return {"geometric", "logarithmic", "negative-binomial", "poisson"}; }
+std::vector<std::string> ListDistributionNames() {
+  return {"geometric", "logarithmic", "negative-binomial", "poisson"};
+}
 
 Result<const MechanismRule*> FindCheckedRule(const Question& question, std::string_view unknown) {
   RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, FindRule(question));
@@ -333,7 +335,7 @@ Result<const MechanismRule*> FindCheckedRule(const Question& question, std::stri
     const auto known = std::ranges::find(rule->parameters, name, &ParameterRule::name);
     if (known == rule->parameters.end()) return UsageError(Flag(name) + " is no parameter of " + who + ".");
     if (!Inside(known->range, value))
-      return UsageError(Flag(name) + " must " + RangeText(known->range) + ", not " + SixDigitNumber(value) + ".");
+      return UsageError(Flag(name) + " must " + RangeText(known->range) + ", not " + FormatSixDigits(value) + ".");
   }
   for (const ParameterRule& parameter : rule->parameters) {
     if (parameter.optional || parameter.name == unknown || question.values.contains(std::string(parameter.name)))

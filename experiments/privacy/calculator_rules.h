@@ -39,11 +39,11 @@ struct MechanismRule {
 };
 
 // In the order of the help.
-[[nodiscard]] const std::vector<MechanismRule>& MechanismRules();
-[[nodiscard]] std::vector<std::string> MechanismNames();  // each once
-[[nodiscard]] std::vector<std::string> PaperMethodNames();
-[[nodiscard]] std::vector<std::string> SelectionBaseNames();
-[[nodiscard]] std::vector<std::string> DistributionNames();  // of the number of draws of "select"
+[[nodiscard]] const std::vector<MechanismRule>& ListMechanismRules();
+[[nodiscard]] std::vector<std::string> ListMechanismNames();  // each once
+[[nodiscard]] std::vector<std::string> ListPaperMethodNames();
+[[nodiscard]] std::vector<std::string> ListSelectionBaseNames();
+[[nodiscard]] std::vector<std::string> ListDistributionNames();  // of the number of draws of "select"
 
 struct Question {
   std::string mechanism;

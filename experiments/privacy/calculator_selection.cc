@@ -108,7 +108,7 @@ void AddAnswers(const Question& question, Neighbour neighbour, const DrawLaw& la
   Answer answer = DescribeSelection(question, neighbour, law);
   const double delta = answer.claim.delta;
   const double alone = question.quick ? 0 : ComputeCandidateEpsilon(pool, delta);
-  answer.detail = std::isfinite(alone) ? "one candidate costs " + SixDigitNumber(alone) + " at this δ"
+  answer.detail = std::isfinite(alone) ? "one candidate costs " + FormatSixDigits(alone) + " at this δ"
                                        : std::string("one candidate has no bound at this δ");
   answer.theorem = kDivergences;
   Answer profile = Concluded(answer, SelectByProfile(law, pool, delta), "selection-profile", law);

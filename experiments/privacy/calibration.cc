@@ -58,7 +58,7 @@ double RoundUpDigits(double value, int significant) {
 
 // Returns a usage error: epsilon cannot be met, and why.
 Status CannotMeet(const TrialSpec& spec, const std::string& why) {
-  return UsageError("epsilon = " + ExactNumber(spec.privacy.epsilon) + " cannot be met for claim \"" +
+  return UsageError("epsilon = " + FormatExactNumber(spec.privacy.epsilon) + " cannot be met for claim \"" +
                     std::string(TargetName(spec.privacy.claim)) + "\": " + why);
 }
 
@@ -101,7 +101,7 @@ Result<double> PlannedMu(const TrialSpec& spec, const Relation& relation) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlanEventsWithRetries(secure));
   const Composition sum = ComposeEvents(relation, events);
   if (!sum.unbounded.empty()) return CannotMeet(spec, std::string(DescribeReason(sum.unbounded)));
-  return ComposedMu(sum.gaussian);
+  return ComputeComposedMu(sum.gaussian);
 }
 
 // The bound under the relation, whatever it is composed of; infinity where there is none.
@@ -195,7 +195,7 @@ Status SolveNoise(TrialSpec& spec, const Relation& relation, double ReleaseValue
   TrialSpec unit = spec;
   unit.release.*noise = 1;
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(unit, relation));
-  const double target = GaussianMu(ComputeTargetEpsilon(spec.privacy.epsilon), spec.privacy.delta);
+  const double target = ComputeGaussianMu(ComputeTargetEpsilon(spec.privacy.epsilon), spec.privacy.delta);
   if (!(target > 0)) return CannotMeet(spec, "no amount of noise reaches an epsilon this small.");
   spec.release.*noise = RoundUpToNineDigits(mu / target);
   for (int round = 0; round < 100 && !Meets(spec, relation); ++round)
@@ -261,7 +261,7 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
   one.*count = 1;
   one.execution.retries = 0;
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(one, relation));
-  const double target = GaussianMu(spec.privacy.epsilon, spec.privacy.delta);
+  const double target = ComputeGaussianMu(spec.privacy.epsilon, spec.privacy.delta);
   const double ratio = target / mu;
   if (!(ratio * ratio < static_cast<double>(kMaxReleases))) {
     return CannotMeet(spec,
@@ -326,11 +326,12 @@ Status SolvePaper(TrialSpec& spec) {
   formula.delta = spec.privacy.delta;
   if (spec.privacy.calibrate == Calibrate::noise) {
     RETORT_ASSIGN_OR_RETURN(const double sigma,
-                            GradientFormulaSigma(formula, ComputeTargetEpsilon(spec.privacy.epsilon)));
+                            ComputeGradientFormulaSigma(formula, ComputeTargetEpsilon(spec.privacy.epsilon)));
     spec.release.sigma = RoundUpToNineDigits(sigma);
     return {};
   }
-  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, ComputeTargetEpsilon(spec.privacy.epsilon)));
+  RETORT_ASSIGN_OR_RETURN(const double rows,
+                          ComputeGradientFormulaRows(formula, ComputeTargetEpsilon(spec.privacy.epsilon)));
   const double steps = std::floor(rows / static_cast<double>(spec.batch));
   if (steps < 1) return CannotMeet(spec, "one step alone costs more by the formula; raise sigma or epsilon.");
   if (steps > static_cast<double>(kMaxReleases))
@@ -352,8 +353,8 @@ Status SolveDpGd(TrialSpec& spec) {
 double SearchSubsampledNoise(double rate, std::int64_t steps, double delta, double aim, NoiseSearches& known) {
   const auto [entry, fresh] = known.try_emplace({rate, steps, delta, aim}, 0.0);
   if (fresh)
-    entry->second = steps > kMaxPldSteps ? SubsampledGaussianNoise(rate, static_cast<double>(steps), delta, aim)
-                                         : SubsampledGaussianPldNoise(rate, steps, delta, aim);
+    entry->second = steps > kMaxPldSteps ? ComputeSubsampledGaussianNoise(rate, static_cast<double>(steps), delta, aim)
+                                         : ComputeSubsampledGaussianPldNoise(rate, steps, delta, aim);
   return entry->second;
 }
 
@@ -434,7 +435,7 @@ Status SolveReleasing(TrialSpec& spec) {
 
 Status Solve(TrialSpec& spec, NoiseSearches& known) {
   if (spec.privacy.claim == ClaimTarget::none) {
-    return UsageError("calibrate needs claim: which claim is epsilon = " + ExactNumber(spec.privacy.epsilon) +
+    return UsageError("calibrate needs claim: which claim is epsilon = " + FormatExactNumber(spec.privacy.epsilon) +
                       " about?");
   }
   if (!(spec.privacy.epsilon > 0) || !std::isfinite(spec.privacy.epsilon))

@@ -58,20 +58,20 @@ Claim MakeLabelClaim(Claim claim) {
 
 }  // namespace
 
-std::string_view AdjacencyName(Adjacency adjacency) { return kAdjacencies.at(static_cast<std::size_t>(adjacency)); }
-std::string_view NeighbourName(Neighbour neighbour) { return kNeighbours.at(static_cast<std::size_t>(neighbour)); }
-std::string_view StatusName(ClaimStatus status) { return kStatuses.at(static_cast<std::size_t>(status)); }
+std::string_view GetAdjacencyName(Adjacency adjacency) { return kAdjacencies.at(static_cast<std::size_t>(adjacency)); }
+std::string_view GetNeighbourName(Neighbour neighbour) { return kNeighbours.at(static_cast<std::size_t>(neighbour)); }
+std::string_view GetStatusName(ClaimStatus status) { return kStatuses.at(static_cast<std::size_t>(status)); }
 
 std::string EncodeClaim(const Claim& claim) {
   nlohmann::json json;
-  json["adjacency"] = AdjacencyName(claim.adjacency);
-  json["neighbour"] = NeighbourName(claim.neighbour);
-  json["delta"] = claim.delta_stated ? NumberToJson(claim.delta) : nlohmann::json();
-  json["epsilon"] = NumberToJson(claim.epsilon);
-  json["lower"] = claim.lower ? NumberToJson(*claim.lower) : nlohmann::json();
+  json["adjacency"] = GetAdjacencyName(claim.adjacency);
+  json["neighbour"] = GetNeighbourName(claim.neighbour);
+  json["delta"] = claim.delta_stated ? MakeJsonNumber(claim.delta) : nlohmann::json();
+  json["epsilon"] = MakeJsonNumber(claim.epsilon);
+  json["lower"] = claim.lower ? MakeJsonNumber(*claim.lower) : nlohmann::json();
   json["units"] = claim.units;
   json["accountant"] = claim.accountant;
-  json["status"] = StatusName(claim.status);
+  json["status"] = GetStatusName(claim.status);
   json["assumptions"] = claim.assumptions;
   json["reason"] = claim.reason;
   return DumpJson(json);

@@ -62,7 +62,7 @@ double SlopeFor(double epsilon, double delta) {
 
 }  // namespace
 
-Result<double> GradientFormulaAt(const GradientFormula& formula, double lambda) {
+Result<double> EvaluateGradientFormula(const GradientFormula& formula, double lambda) {
   RETORT_RETURN_IF_ERROR(Check(formula));
   if (!(lambda > 1) || std::isinf(lambda)) {
     return UsageError("The formula is undefined at lambda = " + std::to_string(lambda) +
@@ -71,12 +71,12 @@ Result<double> GradientFormulaAt(const GradientFormula& formula, double lambda) 
   return At(Slope(formula), formula.delta, lambda - 1);
 }
 
-Result<PaperEpsilon> GradientFormulaEpsilon(const GradientFormula& formula) {
+Result<PaperEpsilon> ComputeGradientFormulaEpsilon(const GradientFormula& formula) {
   RETORT_RETURN_IF_ERROR(Check(formula));
   return Minimum(Slope(formula), formula.delta);
 }
 
-Result<double> GradientFormulaSigma(const GradientFormula& formula, double epsilon) {
+Result<double> ComputeGradientFormulaSigma(const GradientFormula& formula, double epsilon) {
   GradientFormula unit = formula;
   unit.sigma = 1;
   RETORT_RETURN_IF_ERROR(Check(unit));
@@ -86,7 +86,7 @@ Result<double> GradientFormulaSigma(const GradientFormula& formula, double epsil
   return std::sqrt(Slope(unit) / slope);
 }
 
-Result<double> GradientFormulaRows(const GradientFormula& formula, double epsilon) {
+Result<double> ComputeGradientFormulaRows(const GradientFormula& formula, double epsilon) {
   GradientFormula unit = formula;
   unit.rows = 1;
   RETORT_RETURN_IF_ERROR(Check(unit));
@@ -99,7 +99,7 @@ Result<double> LabelFormulaEpsilon(double epsilon0) {
   return epsilon0;
 }
 
-Result<double> RonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma) {
+Result<double> ComputeRonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma) {
   if (!(query_rate > 0 && query_rate <= 1)) return UsageError("The query rate must be above 0 and at most 1.");
   if (!Positive(steps)) return UsageError("The number of steps must be above 0.");
   if (!(delta > 0 && delta < 1)) return UsageError("delta must be between 0 and 1.");
@@ -164,12 +164,12 @@ PaperValue OfGradients(const TrialSpec& spec) {
   formula.rows = IsTaughtByVotes(spec) ? static_cast<double>(spec.queries)
                                        : static_cast<double>(spec.batch) * static_cast<double>(spec.steps);
   formula.delta = spec.privacy.delta;
-  const Result<PaperEpsilon> found = GradientFormulaEpsilon(formula);
+  const Result<PaperEpsilon> found = ComputeGradientFormulaEpsilon(formula);
   if (!found.ok()) return value;
   value.epsilon = found->epsilon;
-  value.terms = std::string(dpsd ? "theorem 1" : "theorem 3") + " at sigma " + SixDigitNumber(formula.sigma) + ", C " +
-                SixDigitNumber(formula.norm_bound) + ", n " + SixDigitNumber(formula.classes) + ", BT " +
-                SixDigitNumber(formula.rows) + ", lambda " + SixDigitNumber(found->lambda);
+  value.terms = std::string(dpsd ? "theorem 1" : "theorem 3") + " at sigma " + FormatSixDigits(formula.sigma) + ", C " +
+                FormatSixDigits(formula.norm_bound) + ", n " + FormatSixDigits(formula.classes) + ", BT " +
+                FormatSixDigits(formula.rows) + ", lambda " + FormatSixDigits(found->lambda);
   return value;
 }
 
@@ -193,12 +193,12 @@ PaperValue OfQueries(const TrialSpec& spec) {
   const double batches = std::ceil(queries / static_cast<double>(spec.batch));
   const double steps = static_cast<double>(spec.rona.hint_epochs + spec.rounds * spec.rona.distill_epochs) * batches;
   const Result<double> epsilon =
-      RonaFormulaEpsilon(spec.rona.query_fraction, steps, spec.privacy.delta, spec.release.sigma);
+      ComputeRonaFormulaEpsilon(spec.rona.query_fraction, steps, spec.privacy.delta, spec.release.sigma);
   if (!epsilon.ok()) return value;
   value.epsilon = *epsilon;
   value.terms = "q sqrt(T ln(1/delta)) / sigma, inferred from the paper's figures, at q " +
-                SixDigitNumber(spec.rona.query_fraction) + ", T " + SixDigitNumber(steps) + ", sigma " +
-                SixDigitNumber(spec.release.sigma);
+                FormatSixDigits(spec.rona.query_fraction) + ", T " + FormatSixDigits(steps) + ", sigma " +
+                FormatSixDigits(spec.release.sigma);
   return value;
 }
 

@@ -29,17 +29,17 @@ struct PaperEpsilon {
 
 // 2 C^2 n B T lambda / sigma^2 + log((lambda-1)/lambda) - (log delta + log lambda)/(lambda-1) at one lambda.
 // Refused at lambda <= 1, where it is undefined although the papers print lambda >= 1.
-[[nodiscard]] Result<double> GradientFormulaAt(const GradientFormula& formula, double lambda);
+[[nodiscard]] Result<double> EvaluateGradientFormula(const GradientFormula& formula, double lambda);
 // Its minimum over lambda > 1.
-[[nodiscard]] Result<PaperEpsilon> GradientFormulaEpsilon(const GradientFormula& formula);
+[[nodiscard]] Result<PaperEpsilon> ComputeGradientFormulaEpsilon(const GradientFormula& formula);
 // The sigma at which the minimum is epsilon (formula.sigma is ignored).
-[[nodiscard]] Result<double> GradientFormulaSigma(const GradientFormula& formula, double epsilon);
+[[nodiscard]] Result<double> ComputeGradientFormulaSigma(const GradientFormula& formula, double epsilon);
 // The most rows, not necessarily whole batches, for which the minimum is at most epsilon (formula.rows is
 // ignored).
-[[nodiscard]] Result<double> GradientFormulaRows(const GradientFormula& formula, double epsilon);
+[[nodiscard]] Result<double> ComputeGradientFormulaRows(const GradientFormula& formula, double epsilon);
 
 // DP-DFD, and DPSD theorem 2 (label branch): epsilon of one label, with no composition at all. Both papers claim
-// (epsilon, 0)-LabelDP: neighbours differ in the label alone, pictures are public, and there is no delta.
+// (epsilon, 0)-LabelDP: neighbours differ in the label alone, images are public, and there is no delta.
 [[nodiscard]] Result<double> LabelFormulaEpsilon(double epsilon0);
 inline constexpr std::string_view kDpDfdLabelFormula = "paper:dp-dfd";
 inline constexpr std::string_view kDpsdLabelFormula = "paper:dpsd-thm2";
@@ -52,7 +52,7 @@ inline constexpr std::string_view kLabelFormulaTerms =
 
 // RONA: q sqrt(T ln(1/delta)) / sigma, query rate q in (0, 1]. The constant is an inference that fits the
 // paper's CIFAR-10 figures; the paper's theorem 2 leaves it open.
-[[nodiscard]] Result<double> RonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma);
+[[nodiscard]] Result<double> ComputeRonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma);
 
 // What the papers' mechanisms release, as events, from the parameters the papers print.
 

@@ -36,9 +36,9 @@ std::string EncodeCandidate(const std::vector<PrivacyEvent>& events) {
 
 void EncodeSelection(const PrivateSelection& selection, nlohmann::json& event) {
   event["draws_family"] = static_cast<std::uint8_t>(selection.law.family);
-  event["draws_mean"] = NumberToJson(selection.law.mean);
-  event["draws_eta"] = NumberToJson(selection.law.eta);
-  event["draws_gamma"] = NumberToJson(selection.law.gamma);
+  event["draws_mean"] = MakeJsonNumber(selection.law.mean);
+  event["draws_eta"] = MakeJsonNumber(selection.law.eta);
+  event["draws_gamma"] = MakeJsonNumber(selection.law.gamma);
   std::vector<std::string> candidates;
   for (const std::vector<PrivacyEvent>& events : selection.candidates) candidates.push_back(EncodeCandidate(events));
   event["candidates"] = candidates;
@@ -125,22 +125,22 @@ std::string EncodeEvent(const PrivacyEvent& event) {
   json["kind"] = static_cast<std::uint8_t>(event.kind);
   json["unit"] = static_cast<std::uint8_t>(event.unit);
   json["count"] = event.count;
-  json["sensitivity"] = NumberToJson(event.sensitivity);
-  json["noise_std"] = NumberToJson(event.noise_std);
-  if (event.granularity != 0) json["granularity"] = NumberToJson(event.granularity);
-  json["epsilon0"] = NumberToJson(event.epsilon0);
+  json["sensitivity"] = MakeJsonNumber(event.sensitivity);
+  json["noise_std"] = MakeJsonNumber(event.noise_std);
+  if (event.granularity != 0) json["granularity"] = MakeJsonNumber(event.granularity);
+  json["epsilon0"] = MakeJsonNumber(event.epsilon0);
   json["choices"] = event.choices;
-  json["sampling_rate"] = NumberToJson(event.sampling_rate);
+  json["sampling_rate"] = MakeJsonNumber(event.sampling_rate);
   json["rows_per_batch"] = event.rows_per_batch;
   json["noise_coordinates"] = event.noise_coordinates;
   json["release_coordinates"] = event.release_coordinates;
   json["frobenius"] = event.frobenius;
   if (event.kind == MechanismKind::consensus_test) {
-    json["test_cost"] = NumberToJson(event.test.cost);
-    json["test_order"] = NumberToJson(event.test.order);
-    json["test_smoothness"] = NumberToJson(event.test.smoothness);
-    json["test_threshold_noise"] = NumberToJson(event.test.threshold_noise);
-    json["test_vote_noise"] = NumberToJson(event.test.vote_noise);
+    json["test_cost"] = MakeJsonNumber(event.test.cost);
+    json["test_order"] = MakeJsonNumber(event.test.order);
+    json["test_smoothness"] = MakeJsonNumber(event.test.smoothness);
+    json["test_threshold_noise"] = MakeJsonNumber(event.test.threshold_noise);
+    json["test_vote_noise"] = MakeJsonNumber(event.test.vote_noise);
     json["test_queries"] = event.test.queries;
   }
   if (event.selection != nullptr) EncodeSelection(*event.selection, json);

@@ -66,7 +66,7 @@ Claim PrintedGradient(const PaperSetting& setting) {
   formula.classes = static_cast<double>(setting.classes);
   formula.rows = static_cast<double>(setting.batch * setting.steps);
   formula.delta = setting.delta;
-  const Result<PaperEpsilon> value = GradientFormulaEpsilon(formula);
+  const Result<PaperEpsilon> value = ComputeGradientFormulaEpsilon(formula);
   return Printed(value.ok() ? Result<double>(value->epsilon) : Result<double>(value.status()), "paper:dpdfd-thm3");
 }
 
@@ -85,7 +85,7 @@ Claim Proven(const Relation& relation, const PrivacyEvent& event, Adjacency show
   claim.accountant = bound.accountant;
   claim.reason = bound.reason;
   if (shown == Adjacency::example)
-    claim.reason = "implied by " + std::string(AdjacencyName(relation.adjacency)) + ": " + claim.reason;
+    claim.reason = "implied by " + std::string(GetAdjacencyName(relation.adjacency)) + ": " + claim.reason;
   claim.status = std::isfinite(bound.epsilon) ? ClaimStatus::proven : ClaimStatus::unbounded;
   return claim;
 }
@@ -190,8 +190,8 @@ void AddRona(std::vector<PublishedSetting>& rows) {
   rows.push_back({"RONA as printed, noise on the loss",
                   kFormula,
                   "8.87 / 9.59",
-                  {Printed(RonaFormulaEpsilon(0.5, 2734, kPaperDelta, 10), "paper:rona-thm2"),
-                   Printed(RonaFormulaEpsilon(0.5, 3200, kPaperDelta, 10), "paper:rona-thm2")},
+                  {Printed(ComputeRonaFormulaEpsilon(0.5, 2734, kPaperDelta, 10), "paper:rona-thm2"),
+                   Printed(ComputeRonaFormulaEpsilon(0.5, 3200, kPaperDelta, 10), "paper:rona-thm2")},
                   {Unbounded(Adjacency::example, reason::kLossNoise)},
                   {Unbounded(Adjacency::answer, reason::kLossNoise)},
                   {}});

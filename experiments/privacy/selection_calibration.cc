@@ -146,14 +146,14 @@ class CandidateSearch {
   }
 
   [[nodiscard]] Status ExplainNone(const Bracket& bracket) const {
-    const std::string least = ExactNumber(static_cast<double>(bracket.high) / kThousand);
+    const std::string least = FormatExactNumber(static_cast<double>(bracket.high) / kThousand);
     if (std::isfinite(bracket.at_high))
-      return UsageError("the best of candidates at epsilon = " + least + " costs " + SixDigitNumber(bracket.at_high) +
-                        ", more than " + ExactNumber(aim_.epsilon) + ": raise it, or lower mean" +
+      return UsageError("the best of candidates at epsilon = " + least + " costs " + FormatSixDigits(bracket.at_high) +
+                        ", more than " + FormatExactNumber(aim_.epsilon) + ": raise it, or lower mean" +
                         (uncalibrated_.empty() ? "" : ". To less they cannot be calibrated. " + uncalibrated_));
     if (why_.empty()) return UsageError(uncalibrated_);
     return UsageError("no epsilon of a candidate, however small, leaves the selection a bound at delta = " +
-                      ExactNumber(delta_) + ". " + why_);
+                      FormatExactNumber(delta_) + ". " + why_);
   }
 
   [[nodiscard]] Bound FindBound(const PrivacyEvent& event) const {
@@ -177,11 +177,11 @@ class CandidateSearch {
     const Bound bound = FindBound(event);
     if (bound.epsilon <= aim_.epsilon) return {};
     const std::string costs = std::isfinite(bound.epsilon)
-                                  ? "costs " + SixDigitNumber(bound.epsilon) + " with the choice, more than " +
-                                        ExactNumber(aim_.epsilon) + ": raise score_noise, or lower mean"
+                                  ? "costs " + FormatSixDigits(bound.epsilon) + " with the choice, more than " +
+                                        FormatExactNumber(aim_.epsilon) + ": raise score_noise, or lower mean"
                                   : "has no bound with the choice: " + std::string(DescribeReason(bound.reason));
-    return UsageError("the private score alone, with score_noise = " + ExactNumber(aim_.score_noise) +
-                      " and delta = " + ExactNumber(delta_) + ", " + costs);
+    return UsageError("the private score alone, with score_noise = " + FormatExactNumber(aim_.score_noise) +
+                      " and delta = " + FormatExactNumber(delta_) + ", " + costs);
   }
 
   // Of the selection from some candidates, each of which may cost so much; infinity, and why, where there is no bound.

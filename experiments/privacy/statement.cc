@@ -18,8 +18,8 @@ constexpr double kNoProtection = 50;
 bool Unbounded(const Claim& claim) { return claim.status == ClaimStatus::unbounded || !std::isfinite(claim.epsilon); }
 
 std::string Where(const Claim& claim) {
-  return std::string(AdjacencyName(claim.adjacency)) + ", " + std::string(NeighbourName(claim.neighbour)) +
-         (claim.delta_stated ? ", δ=" + ExactNumber(claim.delta) : ", δ not stated");
+  return std::string(GetAdjacencyName(claim.adjacency)) + ", " + std::string(GetNeighbourName(claim.neighbour)) +
+         (claim.delta_stated ? ", δ=" + FormatExactNumber(claim.delta) : ", δ not stated");
 }
 
 // Returns what a paper's formula is about where that is less than an example.
@@ -35,23 +35,25 @@ std::string Joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::string DeltaText(const Claim& claim) { return claim.delta_stated ? ShortNumber(claim.delta) : "not stated"; }
-
-std::string EpsilonText(const Claim& claim) {
-  const std::string mark = claim.status == ClaimStatus::paper_formula ? "†" : "";
-  if (claim.status == ClaimStatus::audited && claim.lower) {
-    return "≥ " + ThreeDecimals(std::floor(*claim.lower * 1000) / 1000);
-  }
-  if (Unbounded(claim)) return "∞" + mark;
-  return ThreeDecimals(claim.epsilon) + mark;
+std::string FormatDelta(const Claim& claim) {
+  return claim.delta_stated ? FormatShortNumber(claim.delta) : "not stated";
 }
 
-std::string StatementLine(const Claim& claim) {
-  const std::string number = EpsilonText(claim);
+std::string FormatEpsilon(const Claim& claim) {
+  const std::string mark = claim.status == ClaimStatus::paper_formula ? "†" : "";
+  if (claim.status == ClaimStatus::audited && claim.lower) {
+    return "≥ " + FormatThreeDecimals(std::floor(*claim.lower * 1000) / 1000);
+  }
+  if (Unbounded(claim)) return "∞" + mark;
+  return FormatThreeDecimals(claim.epsilon) + mark;
+}
+
+std::string FormatStatementLine(const Claim& claim) {
+  const std::string number = FormatEpsilon(claim);
   if (claim.status == ClaimStatus::audited) return "ε " + number + " (" + Where(claim) + ", 95 % audit)";
   if (Unbounded(claim)) {
-    return "ε = " + number + " (" + claim.reason + "; " + std::string(AdjacencyName(claim.adjacency)) + ", " +
-           std::string(NeighbourName(claim.neighbour)) + ")";
+    return "ε = " + number + " (" + claim.reason + "; " + std::string(GetAdjacencyName(claim.adjacency)) + ", " +
+           std::string(GetNeighbourName(claim.neighbour)) + ")";
   }
   if (claim.status == ClaimStatus::paper_formula) {
     return "ε = " + number + " (" + Where(claim) + ", " + claim.accountant + ", not a guarantee)";
@@ -59,18 +61,18 @@ std::string StatementLine(const Claim& claim) {
   return "ε ≤ " + number + " (" + Where(claim) + ", " + claim.accountant + ")";
 }
 
-std::string StatementSentence(const Claim& claim) {
+std::string FormatStatementSentence(const Claim& claim) {
   if (claim.status == ClaimStatus::paper_formula) {
-    return "The paper's own formula gives " + EpsilonText(claim) + " here" + FormulaScope(claim) +
+    return "The paper's own formula gives " + FormatEpsilon(claim) + " here" + FormulaScope(claim) +
            ". It is shown for comparison and guarantees nothing.";
   }
   if (claim.status == ClaimStatus::audited) {
     return "An attack shows that epsilon for " + claim.units + " is at least " +
-           ThreeDecimals(claim.lower.value_or(claim.epsilon)) + " (95 % confidence).";
+           FormatThreeDecimals(claim.lower.value_or(claim.epsilon)) + " (95 % confidence).";
   }
   if (Unbounded(claim)) return "No bound holds for " + claim.units + ". " + std::string(DescribeReason(claim.reason));
-  std::string text = "Proven for " + claim.units + ": epsilon at most " + ThreeDecimals(claim.epsilon) + " at delta " +
-                     ExactNumber(claim.delta) + ".";
+  std::string text = "Proven for " + claim.units + ": epsilon at most " + FormatThreeDecimals(claim.epsilon) +
+                     " at delta " + FormatExactNumber(claim.delta) + ".";
   if (!claim.assumptions.empty()) text += " It rests on " + Joined(claim.assumptions) + ".";
   if (claim.adjacency == Adjacency::answer || claim.adjacency == Adjacency::slot) {
     text += " It protects answers on synthetic points, which belong to nobody, and no training example.";
@@ -80,9 +82,9 @@ std::string StatementSentence(const Claim& claim) {
   return text;
 }
 
-std::string DeltaWarning(const Claim& claim, std::int64_t examples) {
+std::string FormatDeltaWarning(const Claim& claim, std::int64_t examples) {
   if (examples < 1 || claim.delta <= 1.0 / static_cast<double>(examples)) return "";
-  return "δ=" + ExactNumber(claim.delta) + " is larger than 1/N for the " + std::to_string(examples) +
+  return "δ=" + FormatExactNumber(claim.delta) + " is larger than 1/N for the " + std::to_string(examples) +
          " private examples: it would allow publishing some of them whole.";
 }
 
@@ -100,7 +102,7 @@ std::string NoiseText(const PrivacyEvent& event) {
   const char* source = "";
   if (event.source == NoiseSource::seeded) source = " from a seed";
   if (event.source == NoiseSource::none) source = " from no recorded source";
-  return "Gaussian noise of standard deviation " + SixDigitNumber(event.noise_std) + source;
+  return "Gaussian noise of standard deviation " + FormatSixDigits(event.noise_std) + source;
 }
 
 // How candidates were compared, where that cost something; empty elsewhere.
@@ -118,7 +120,7 @@ std::string ScoreSentence(const PrivateSelection* selection) {
 // What one kind of release was, and how often.
 std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
   const std::string count = std::to_string(event.count);
-  const std::string sensitivity = "sensitivity " + SixDigitNumber(event.sensitivity);
+  const std::string sensitivity = "sensitivity " + FormatSixDigits(event.sensitivity);
   switch (event.kind) {
     case MechanismKind::gaussian_gradient:
       return "Released: output gradients of " + sensitivity + " with " + NoiseText(event) + ", drawn " + count +
@@ -130,10 +132,10 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
              " on whole numbers.";
     case MechanismKind::consensus_test:
       return "Released: whether the answers to " + std::to_string(event.test.queries) + " queries cost no more than " +
-             SixDigitNumber(event.test.cost) +
+             FormatSixDigits(event.test.cost) +
              " on these votes, by Renyi "
              "differential privacy of order " +
-             SixDigitNumber(event.test.order) + ", with " + NoiseText(event) + " in smooth sensitivities.";
+             FormatSixDigits(event.test.order) + ", with " + NoiseText(event) + " in smooth sensitivities.";
     case MechanismKind::vote_threshold:
       return "Released: whether the largest of a query's vote counts, of " + sensitivity + " with " + NoiseText(event) +
              " on whole numbers, reaches the threshold, of " + count + " queries.";
@@ -143,21 +145,21 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
                NoiseText(event) + ", over all examples.";
       return "Released: " + count + " sums of gradients of " + sensitivity + " with " + NoiseText(event) +
              (event.sampling_rate < 1 ? ", over samples that hold each example with probability " +
-                                            SixDigitNumber(event.sampling_rate) + "."
+                                            FormatSixDigits(event.sampling_rate) + "."
                                       : ", each over all examples.");
     case MechanismKind::randomized_response:
       return "Released: " + count + " answers by randomised response over " + std::to_string(event.choices) +
-             " choices, each at epsilon " + SixDigitNumber(event.epsilon0) + " for that answer alone.";
+             " choices, each at epsilon " + FormatSixDigits(event.epsilon0) + " for that answer alone.";
     case MechanismKind::member_gradient:
       return "Released: sums of the members' output gradients, of " + sensitivity + " a member with " +
              NoiseText(event) + ", drawn " + count + " times, once for a row, in batches of " +
              std::to_string(event.rows_per_batch) + ".";
     case MechanismKind::member_response:
       return "Released: " + count + " answers of every member by randomised response over " +
-             std::to_string(event.choices) + " choices, each at epsilon " + SixDigitNumber(event.epsilon0) +
+             std::to_string(event.choices) + " choices, each at epsilon " + FormatSixDigits(event.epsilon0) +
              " for that answer alone.";
     case MechanismKind::label_response:
-      return "Released: " + count + " private labels, each once, at epsilon " + SixDigitNumber(event.epsilon0) + ".";
+      return "Released: " + count + " private labels, each once, at epsilon " + FormatSixDigits(event.epsilon0) + ".";
     case MechanismKind::loss_noise:
       return "Released: " + count + " updates computed from losses with noise, which the noise does not reach.";
     case MechanismKind::validation_count:
@@ -196,8 +198,8 @@ std::string AssumptionsText(const Claim& claim) {
 std::string ProvenSentence(const Claim& claim) {
   const char* verb = claim.adjacency == Adjacency::slot ? " are " : " is ";
   return "Proven when " + claim.units + verb + NeighbourText(claim.neighbour) + ": epsilon at most " +
-         ThreeDecimals(claim.epsilon) + " at delta " + ExactNumber(claim.delta) + ", by " + claim.accountant +
-         (claim.reason.empty() ? "" : " (" + claim.reason + ")") + "." + AssumptionsText(claim);
+         FormatThreeDecimals(claim.epsilon) + " at delta " + FormatExactNumber(claim.delta) + ", by " +
+         claim.accountant + (claim.reason.empty() ? "" : " (" + claim.reason + ")") + "." + AssumptionsText(claim);
 }
 
 std::string AboutPeople(const std::vector<Claim>& claims) {
@@ -225,8 +227,8 @@ std::string AboutOthers(const std::vector<Claim>& claims) {
   }
   for (const Claim& claim : claims) {
     if (claim.status != ClaimStatus::paper_formula) continue;
-    AppendSentence(text, "The paper's formula (" + claim.accountant + ") gives " + EpsilonText(claim) +
-                             FormulaScope(claim) + " at delta " + ExactNumber(claim.delta) +
+    AppendSentence(text, "The paper's formula (" + claim.accountant + ") gives " + FormatEpsilon(claim) +
+                             FormulaScope(claim) + " at delta " + FormatExactNumber(claim.delta) +
                              " here, which guarantees nothing.");
   }
   return text;
@@ -250,7 +252,7 @@ std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) 
   if (std::any_of(claims.begin(), claims.end(), added)) text += "; the number of private examples";
   if (rests_on(kAssumeDisjointShards))
     text += "; examples that stand in two shards; the digest of the members' parameters";
-  if (ShowsPublicPictures(spec.source)) text += "; the public examples, and that none of them is private";
+  if (ShowsPublicImages(spec.source)) text += "; the public examples, and that none of them is private";
   if (spec.data)
     text += "; what is said of the data set as a whole: its digest, its classes, how many pictures cannot be read";
   return text + ".";
@@ -270,7 +272,8 @@ std::string WriteTrialStatement(const TrialSpec& spec, const std::vector<Claim>&
   AppendSentence(text, AboutOthers(claims));
   const auto larger = [](const Claim& a, const Claim& b) { return a.delta < b.delta; };
   const auto largest = std::max_element(claims.begin(), claims.end(), larger);
-  if (largest != claims.end() && spec.data) AppendSentence(text, DeltaWarning(*largest, spec.data->PrivateExamples()));
+  if (largest != claims.end() && spec.data)
+    AppendSentence(text, FormatDeltaWarning(*largest, spec.data->PrivateExamples()));
   AppendSentence(text, NotCovered(spec, claims));
   return text;
 }

@@ -22,6 +22,10 @@ namespace {
 // [data.NAME] split: three or four disjoint sets of examples, each a range, a fraction, a part of the format, or a
 // list.
 
+// Where the table says each of kSplitParts.
+constexpr std::array<Position DataTable::*, kSplitParts.size()> kPartPlaces = {
+    &DataTable::train, &DataTable::public_range, &DataTable::test, &DataTable::validation};
+
 enum class ShareKind { absent, range, fraction, part, list };
 
 struct Share {
@@ -65,10 +69,11 @@ class SplitReader {
   SplitReader(std::string path, DataTable& table, ReadContext& context)
       : path_(std::move(path)), table_(table), context_(context) {
     SplitSpec& split = table.data->split;
-    shares_ = {{{"train", &split.train, &split.train_source, &table.train, false},
-                {"public", &split.public_range, &split.public_source, &table.public_range, true},
-                {"test", &split.test, &split.test_source, &table.test, false},
-                {"validation", &split.validation, &split.validation_source, &table.validation, false}}};
+    for (std::size_t i = 0; i < kSplitParts.size(); ++i) {
+      const SplitPart& part = kSplitParts[i];
+      shares_[i] = {part.name, &(split.*part.range), &(split.*part.source), &(table.*kPartPlaces[i]),
+                    part.range == &SplitSpec::public_range};
+    }
   }
 
   void Read(const TomlNode& node) {
@@ -214,7 +219,7 @@ void ReadSplit(const TomlNode& split, const std::string& path, DataTable& table,
   SplitReader(path, table, context).Read(split);
 }
 
-// [data.NAME] resize, size, crop, crop_top, exif, on_error: how pictures are prepared.
+// [data.NAME] resize, size, crop, crop_top, exif, on_error: how images are prepared.
 
 constexpr std::array<const char*, 6> kKeys = {"resize", "size", "crop", "crop_top", "exif", "on_error"};
 
@@ -294,7 +299,7 @@ void ReadPath(const TomlEntry& entry, const std::string& path, DataTable& table,
     table.readable = false;
     return;
   }
-  const auto absolute = AbsolutePath(entry.value.text, entry.value.where, path + ".path", context);
+  const auto absolute = ResolveAbsolutePath(entry.value.text, entry.value.where, path + ".path", context);
   table.readable = table.readable && absolute.has_value();
   table.data->path = absolute.value_or(entry.value.text);
 }
@@ -323,7 +328,7 @@ void ReadReader(const TomlEntry& entry, const std::string& path, DataTable& tabl
     table.data->height = table.data->width = 0;
     return;
   }
-  context.diagnostics.AddUnknown(entry.value.where, path + ".reader", "reader", entry.value.text, DataReaderNames(),
+  context.diagnostics.AddUnknown(entry.value.where, path + ".reader", "reader", entry.value.text, ListDataReaderNames(),
                                  true);
   table.readable = false;
 }
@@ -438,28 +443,23 @@ void CheckDataRanges(DataTable& table, DiagnosticCollector& diagnostics) {
     table.valid = false;
   }
   if (data.split.train_source != SplitSource()) return;  // inspected with the parts and lists it names
-  const std::pair<const char*, std::pair<IndexRange, Position>> ranges[] = {
-      {"train", {data.split.train, table.train}},
-      {"public", {data.split.public_range, table.public_range}},
-      {"test", {data.split.test, table.test}},
-      {"validation", {data.split.validation, table.validation}}};
-  for (const auto& [name, range] : ranges) {
-    if (range.first.end <= data.examples) continue;
-    diagnostics.AddError(range.second, "data." + data.name + ".split." + name,
-                         std::string("the ") + name + " range ends at " + std::to_string(range.first.end) + ", but " +
-                             data.path + " holds " + std::to_string(data.examples) + " examples");
+  for (std::size_t i = 0; i < kSplitParts.size(); ++i) {
+    const std::string name = kSplitParts[i].name;
+    const IndexRange& range = data.split.*kSplitParts[i].range;
+    if (range.end <= data.examples) continue;
+    diagnostics.AddError(table.*kPartPlaces[i], "data." + data.name + ".split." + name,
+                         "the " + name + " range ends at " + std::to_string(range.end) + ", but " + data.path +
+                             " holds " + std::to_string(data.examples) + " examples");
     table.valid = false;
   }
 }
 
 void AddFileError(const DataTable& table, const std::string& message, DiagnosticCollector& diagnostics) {
   const std::string key = "data." + table.data->name;
-  const std::pair<const char*, Position> parts[] = {{".split.train", table.train},
-                                                    {".split.public", table.public_range},
-                                                    {".split.test", table.test},
-                                                    {".split.validation", table.validation}};
-  for (const auto& [part, where] : parts)
-    if (message.starts_with(key + part)) return diagnostics.AddError(where, key + part, message);
+  for (std::size_t i = 0; i < kSplitParts.size(); ++i) {
+    const std::string part = key + ".split." + kSplitParts[i].name;
+    if (message.starts_with(part)) return diagnostics.AddError(table.*kPartPlaces[i], part, message);
+  }
   diagnostics.AddError(table.path, key + ".path", message);
 }
 

@@ -75,7 +75,7 @@ class FigureReader {
   void ReadKind() {
     const TomlEntry* kind = node_.Find("kind");
     if (kind == nullptr) return;
-    const std::vector<std::string>& names = FigureKindNames();
+    const std::vector<std::string>& names = ListFigureKindNames();
     const auto found = std::find(names.begin(), names.end(), kind->value.text);
     if (found == names.end())
       context_.diagnostics.AddUnknown(kind->value.where, path_ + ".kind", "kind", kind->value.text, names, true);
@@ -85,7 +85,7 @@ class FigureReader {
 
   void CheckKey(const TomlNode& node, const std::string& name) {
     if (FindKey(node.text, kNowhere) != nullptr) return;
-    context_.diagnostics.AddUnknown(node.where, path_ + "." + name, "key", node.text, KeyNames(kNowhere), false);
+    context_.diagnostics.AddUnknown(node.where, path_ + "." + name, "key", node.text, ListKeyNames(kNowhere), false);
   }
 
   void CheckKeys() {
@@ -104,12 +104,12 @@ class FigureReader {
       const TomlEntry* entry = node_.Find(name);
       if (entry == nullptr) continue;
       context_.diagnostics.AddError(entry->value.where, path_ + "." + name,
-                                    name + " says nothing about a figure of kind \"" + FigureKindName(spec.kind) +
+                                    name + " says nothing about a figure of kind \"" + GetFigureKindName(spec.kind) +
                                         "\": remove it, or choose another kind");
     }
     if (spec.kind == FigureKind::line || spec.kind == FigureKind::bar) CheckMetric();
     if (spec.name.size() > kMaxFileNameBytes)
-      context_.diagnostics.AddError(figure_.where, path_, TooLongForAFile("the name of a figure", spec.name));
+      context_.diagnostics.AddError(figure_.where, path_, DescribeTooLongName("the name of a figure", spec.name));
     if (spec.kind == FigureKind::curve && node_.Find("y") == nullptr)
       context_.diagnostics.AddError(figure_.where, path_ + ".y",
                                     "missing " + path_ + ".y: the curve to draw, as \"train.student_loss\"");
@@ -152,7 +152,7 @@ std::optional<std::string> SharedValue(const std::vector<TrialSpec>& trials, con
   std::optional<std::string> shared;
   for (const TrialSpec& trial : trials) {
     if (trial.role == Role::teacher) continue;
-    const std::string value = KeyText(trial, key);
+    const std::string value = FormatKey(trial, key);
     if (value.empty()) continue;
     if (shared && *shared != value) return std::nullopt;
     shared = value;
@@ -181,7 +181,7 @@ void CheckAxis(const FigureTable& figure, const std::vector<std::string>& axes, 
 void CheckLogarithm(const FigureTable& figure, const std::vector<TrialSpec>& trials, DiagnosticCollector& diagnostics) {
   for (const TrialSpec& trial : trials) {
     if (trial.role == Role::teacher) continue;
-    const std::string value = KeyText(trial, figure.spec.x);
+    const std::string value = FormatKey(trial, figure.spec.x);
     double number = 1;
     const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
     if (value.empty() || parsed.ec != std::errc() || number > 0) continue;
@@ -193,12 +193,12 @@ void CheckLogarithm(const FigureTable& figure, const std::vector<TrialSpec>& tri
 
 }  // namespace
 
-const std::vector<std::string>& FigureKindNames() {
+const std::vector<std::string>& ListFigureKindNames() {
   static const std::vector<std::string> names = {"line", "bar", "curve", "samples", "map"};
   return names;
 }
 
-const std::string& FigureKindName(FigureKind kind) { return FigureKindNames()[static_cast<std::size_t>(kind)]; }
+const std::string& GetFigureKindName(FigureKind kind) { return ListFigureKindNames()[static_cast<std::size_t>(kind)]; }
 
 void ReadFigures(const TomlNode& figures, ReadContext& context) {
   for (const TomlEntry& entry : figures.entries) {

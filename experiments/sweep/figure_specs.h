@@ -18,7 +18,7 @@ enum class FigureKind : std::uint8_t {
   bar,      // the same as bars, for keys without an order
   curve,    // what was recorded while the trials ran, one line a series
   samples,  // synthetic samples of the trials, one panel each
-  map,      // those samples among pictures of their data set in a t-SNE map, one panel each
+  map,      // those samples among images of their data set in a t-SNE map, one panel each
 };
 
 struct FigureSpec {
@@ -35,14 +35,14 @@ struct FigureSpec {
   std::int64_t count = 36;              // of samples: images a panel; of a map: at most so many of each kind
 };
 
-// Whether a figure of this kind shows pictures of single trials, each in a panel of its own, and no metric.
-[[nodiscard]] constexpr bool ShowsPictures(FigureKind kind) {
+// Whether a figure of this kind shows images of single trials, each in a panel of its own, and no metric.
+[[nodiscard]] constexpr bool ShowsImages(FigureKind kind) {
   return kind == FigureKind::samples || kind == FigureKind::map;
 }
 
 // "line", "bar", "curve", "samples", "map", in this order.
-[[nodiscard]] const std::vector<std::string>& FigureKindNames();
-[[nodiscard]] const std::string& FigureKindName(FigureKind kind);
+[[nodiscard]] const std::vector<std::string>& ListFigureKindNames();
+[[nodiscard]] const std::string& GetFigureKindName(FigureKind kind);
 
 // Reads [figure.NAME] into the document of `context`.
 void ReadFigures(const TomlNode& figures, ReadContext& context);

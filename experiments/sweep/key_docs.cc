@@ -30,10 +30,10 @@ std::string TypeText(const SpecKey& key) {
     case KeyType::flag:
       return "boolean";
     case KeyType::count:
-      return "integer " + LimitsText(key.limits) +
+      return "integer " + FormatLimits(key.limits) +
              (key.zero_word.empty() ? "" : ", or `\"" + std::string(key.zero_word) + "\"`");
     case KeyType::number:
-      return "number " + LimitsText(key.limits);
+      return "number " + FormatLimits(key.limits);
     case KeyType::duration:
       return "duration, as `\"30s\"`";
     case KeyType::name:
@@ -43,7 +43,7 @@ std::string TypeText(const SpecKey& key) {
     case KeyType::path:
       return "path of a file";
     case KeyType::indices:
-      return "array of integers " + LimitsText(key.limits) + ", no two alike";
+      return "array of integers " + FormatLimits(key.limits) + ", no two alike";
     case KeyType::choice:
       break;
   }
@@ -64,7 +64,7 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
     every = every && (key.kinds & mask) != 0;
     trained = trained && (IsSleeper(kind) || (key.kinds & mask) != 0);
     if ((key.AllKinds() & mask) == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
+    text += (text.empty() ? "" : ", ") + std::string(GetKindName(kind));
     if (const std::string sources = key.SourcesFor(kind); !sources.empty()) text += " (`" + sources + "`)";
   }
   return every ? "all" : trained ? "all but sleep" : text;
@@ -77,7 +77,7 @@ std::string SourceDefault() {
   const auto add = [](std::string& names, const MethodTraits& method) {
     names += (names.empty() ? "" : ", ") + std::string(method.name);
   };
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     if (method.source == QuerySource::public_split) add(open, method);
     if (method.source == QuerySource::private_split && method.teachers != 0) add(closed, method);
   }
@@ -87,8 +87,8 @@ std::string SourceDefault() {
 std::string DefaultText(const SpecKey& key) {
   if (key.type == KeyType::name || key.type == KeyType::path) return "";
   if (key.name == "source") return SourceDefault();
-  std::string text = ValueText(key, key.get(TrialSpec{}));
-  for (const PresetRow& row : PresetRows()) {
+  std::string text = FormatValue(key, key.get(TrialSpec{}));
+  for (const PresetRow& row : ListPresetRows()) {
     if (row.key == key.name) return text + " *";
   }
   return text;
@@ -107,7 +107,7 @@ std::string KeyRow(const SpecKey& key, KeyPlace place) {
 
 std::string KeyTable(KeyPlace place) {
   std::string text = "| key | value | default | used by | identity | meaning |\n|---|---|---|---|---|---|\n";
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if ((key.places & place) != 0) text += KeyRow(key, place);
   }
   return text;
@@ -126,7 +126,7 @@ std::string Restriction(const PresetRow& row) {
   for (std::size_t i = 0; row.readings.mask >> i != 0; ++i) {
     const auto reading = static_cast<Reading>(i);
     if ((row.readings.mask & MakeMask(reading)) == 0) continue;
-    readings += (readings.empty() ? "" : " ") + KeyText(ReadingOnly(reading), "reading");
+    readings += (readings.empty() ? "" : " ") + FormatKey(ReadingOnly(reading), "reading");
   }
   const std::string comma = row.methods.empty() || readings.empty() ? "" : ", ";
   return " (" + std::string(row.methods) + comma + readings + ")";
@@ -137,26 +137,26 @@ std::string PresetTable() {
   for (const TrialKind kind : kTrialKinds) {
     TrialSpec spec;
     std::string values;
-    for (const PresetRow& row : PresetRows()) {
+    for (const PresetRow& row : ListPresetRows()) {
       if ((row.kinds & MakeMask(kind)) == 0) continue;
-      for (const SpecKey& key : SpecKeys()) {
+      for (const SpecKey& key : ListSpecKeys()) {
         if (key.name != row.key) continue;
-        values += (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
+        values += (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + FormatValue(key, row.value) + "`";
         values += Restriction(row);
       }
     }
-    text += "| " + std::string(KindName(kind)) + " | " + values + " |\n";
+    text += "| " + std::string(GetKindName(kind)) + " | " + values + " |\n";
   }
   return text;
 }
 
 std::string SectionTable(std::string_view section) {
   std::string text = "| key | value | when absent | meaning |\n|---|---|---|---|\n";
-  for (const SectionKey& key : SectionKeys()) {
+  for (const SectionKey& key : ListSectionKeys()) {
     if (key.section != section) continue;
     const std::string fallback = key.required ? "required" : std::string(key.fallback);
-    text += "| `" + std::string(key.name) + "` | " + std::string(SectionTypeName(key.type)) + " | " + fallback + " | " +
-            std::string(key.doc) + " |\n";
+    text += "| `" + std::string(key.name) + "` | " + std::string(GetSectionTypeName(key.type)) + " | " + fallback +
+            " | " + std::string(key.doc) + " |\n";
   }
   return text;
 }
@@ -187,7 +187,7 @@ std::string Joined(std::span<const double> values) {
 std::string ReaderTable() {
   std::string text =
       "| reader | what lies at `path` | target or version | parts | mean; std |\n|---|---|---|---|---|\n";
-  for (const DataReader& reader : DataReaders()) {
+  for (const DataReader& reader : ListDataReaders()) {
     text += "| `" + std::string(reader.name) + "` | " + std::string(reader.doc) + " | " + Joined(reader.targets) +
             Joined(reader.versions) + " | " + Joined(reader.parts) + " | " + Joined(reader.mean) + "; " +
             Joined(reader.std) + " |\n";
@@ -219,7 +219,7 @@ std::string ReaderTable() {
 
 std::string ParameterText(const LayerParameter& parameter) {
   static const NetworkLayer kPlain;
-  const std::string limits = LimitsText({parameter.least, parameter.most});
+  const std::string limits = FormatLimits({parameter.least, parameter.most});
   std::string text = "`" + std::string(parameter.name) + "` ";
   std::string usual;
   if (parameter.flag != nullptr) {
@@ -239,14 +239,14 @@ std::string ParameterText(const LayerParameter& parameter) {
 // The kinds of layers, then the blocks.
 std::string LayerTable() {
   std::string text = "| kind | what it is | parameters (when absent): meaning |\n|---|---|---|\n";
-  for (const LayerKindTraits& kind : LayerKinds()) {
+  for (const LayerKindTraits& kind : ListLayerKinds()) {
     if (!kind.written) continue;
     std::string parameters = kind.weighted ? "`name`" : "";
     for (const LayerParameter& parameter : kind.parameters)
       parameters += (parameters.empty() ? "" : "; ") + ParameterText(parameter);
     text += "| `" + std::string(kind.word) + "` | " + std::string(kind.doc) + " | " + parameters + " |\n";
   }
-  for (const BlockTraits& block : LayerBlocks()) {
+  for (const BlockTraits& block : ListLayerBlocks()) {
     std::string parameters = "`name`";
     for (const BlockParameter& parameter : block.parameters)
       parameters +=
@@ -278,7 +278,7 @@ constexpr std::string_view kNetworkText =
 
 }  // namespace
 
-std::string KeysMarkdown() {
+std::string FormatKeysMarkdown() {
   std::string text =
       "# Keys of a sweep file\n\n"
       "Generated from the key table (`methods/spec_keys.cc`, `sweep/section_keys.cc`, `methods/presets.cc`); a test "
@@ -422,7 +422,7 @@ Json ValueSchema(const SpecKey& key) {
     else if (key.type == KeyType::number)
       schema["default"] = std::get<double>(fallback);
     else
-      schema["default"] = ValueText(key, fallback);
+      schema["default"] = FormatValue(key, fallback);
   }
   return schema;
 }
@@ -498,7 +498,7 @@ Json SectionValue(const SectionKey& key) {
 
 Json SectionSchema(std::string_view section, bool partial) {
   Json properties = Json::object(), required = Json::array();
-  for (const SectionKey& key : SectionKeys()) {
+  for (const SectionKey& key : ListSectionKeys()) {
     if (key.section != section) continue;
     properties[std::string(key.name)] = SectionValue(key);
     if (key.required && !partial) required.push_back(key.name);
@@ -508,7 +508,7 @@ Json SectionSchema(std::string_view section, bool partial) {
 
 Json KeysSchema(KeyPlace place) {
   Json properties = Json::object();
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if ((key.places & place) != 0) properties[std::string(key.NameIn(place))] = ValueSchema(key);
   }
   properties["stop"] = SectionSchema("stop", false);
@@ -518,7 +518,7 @@ Json KeysSchema(KeyPlace place) {
 // Every key with one value, or an array of them.
 Json ConditionSchema() {
   Json properties = Json::object();
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     const Json value = ValueSchema(key);
     properties[std::string(key.TrialName())] = {
         {"anyOf", Json::array({value, {{"type", "array"}, {"items", value}, {"minItems", 1}}})}};
@@ -612,13 +612,13 @@ void PutTables(Json& properties, bool partial) {
       Closed({{"if", {{"type", "object"}}}, {"published", value}}, {"if", "published"});
   properties["table"] = Named(std::move(table));
   Json figure = SectionSchema("figure.*", partial);
-  figure["properties"]["kind"]["enum"] = FigureKindNames();
+  figure["properties"]["kind"]["enum"] = ListFigureKindNames();
   properties["figure"] = Named(std::move(figure));
 }
 
 }  // namespace
 
-std::string SweepJsonSchema() {
+std::string FormatSweepJsonSchema() {
   const Json trial = Closed(KeysSchema(kInTrial));
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Retort sweep file"}};
   schema.update(SectionSchema("", false));

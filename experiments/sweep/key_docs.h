@@ -5,8 +5,8 @@
 
 namespace retort {
 
-[[nodiscard]] std::string KeysMarkdown();
+[[nodiscard]] std::string FormatKeysMarkdown();
 // JSON Schema of the sweep file, generated from the key table.
-[[nodiscard]] std::string SweepJsonSchema();
+[[nodiscard]] std::string FormatSweepJsonSchema();
 
 }  // namespace retort

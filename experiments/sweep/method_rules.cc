@@ -35,7 +35,7 @@ SourceMask ListSources(const MethodTraits& method, const ResolvedTrial& trial) {
 }
 
 std::string Quoted(const ResolvedTrial& trial) {
-  return "\"" + trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind));
+  return "\"" + trial.teacher->name + "\" is a " + std::string(GetKindName(trial.teacher->kind));
 }
 
 // Returns the value of a key of the teacher's definition, or null.
@@ -213,7 +213,7 @@ bool GivesHints(const TeacherDefinition& teacher) {
 void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (FollowsAlgorithm(spec) && errors.FindOwn("warm_epochs") != nullptr)
-    errors.Add({"warm_epochs"}, "the reading \"" + KeyText(spec, "reading") +
+    errors.Add({"warm_epochs"}, "the reading \"" + FormatKey(spec, "reading") +
                                     "\" of rona begins with its first round: remove warm_epochs");
   if (spec.rona.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
     errors.Add({"hint_epochs", "teacher", "method"},
@@ -228,13 +228,13 @@ void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
                                 " public examples of data." + spec.data->name + "; each is answered once");
 }
 
-// Whether a procedure can draw pictures of that shape, as far as it is known.
+// Whether a procedure can draw images of that shape, as far as it is known.
 bool IsDrawable(const DataSpec& data) {
   constexpr std::int64_t kMinSide = 8;
   return data.examples == 0 || data.height == 0 || (data.height == data.width && data.height >= kMinSide);
 }
 
-// Votes on drawn pictures fit their student to all of them at once, so that they are held together.
+// Votes on drawn images fit their student to all of them at once, so that they are held together.
 void CheckDrawnSize(const TrialSpec& spec, TrialErrors& errors) {
   constexpr double kMaxBytes = 8e9;
   const DataSpec& data = *spec.data;
@@ -259,11 +259,11 @@ void CheckDrawable(const TrialSpec& spec, TrialErrors& errors) {
 
 void CheckPublic(const TrialSpec& spec, TrialErrors& errors) {
   if (spec.data->PublicExamples() > 0) return;
-  errors.Add({"source", "method"}, "source = \"" + KeyText(spec, "source") + "\" needs public examples, and data." +
+  errors.Add({"source", "method"}, "source = \"" + FormatKey(spec, "source") + "\" needs public examples, and data." +
                                        spec.data->name + ".split has no public range");
 }
 
-// Checks that the public pictures can give as many coordinates as are asked for.
+// Checks that the public images can give as many coordinates as are asked for.
 void CheckSpectral(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   const DataSpec& data = *spec.data;
@@ -278,7 +278,7 @@ void CheckSpectral(const ResolvedTrial& trial, TrialErrors& errors) {
                                              data.name);
 }
 
-// Oriented gradients decide which public pictures are alike, and need a least size.
+// Oriented gradients decide which public images are alike, and need a least size.
 void CheckOrientations(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   const bool nearest = spec.labels.neighbours > 0 && spec.source == QuerySource::public_split;
@@ -308,7 +308,7 @@ void CheckEmbedding(const ResolvedTrial& trial, TrialErrors& errors) {
                    data.name + " are " + std::to_string(data.height) + "x" + std::to_string(data.width));
 }
 
-// `balance` of public pictures needs labels that neighbours share.
+// `balance` of public images needs labels that neighbours share.
 void CheckBalance(const ResolvedTrial& trial, TrialErrors& errors) {
   const TrialSpec& spec = trial.spec;
   if (!spec.distill.balance || spec.source != QuerySource::public_split || spec.labels.neighbours > 0) return;
@@ -366,10 +366,10 @@ void CheckReading(const ResolvedTrial& trial, TrialErrors& errors) {
   const std::vector<std::string> readings = ListReadings(method);
   std::string known;
   for (const std::string& reading : readings) known += (known.empty() ? "\"" : ", \"") + reading + "\"";
-  errors.Add(
-      {"reading", "method"},
-      "method \"" + trial.spec.method + "\" has no reading \"" + KeyText(trial.spec, "reading") + "\"; it has " + known,
-      readings);
+  errors.Add({"reading", "method"},
+             "method \"" + trial.spec.method + "\" has no reading \"" + FormatKey(trial.spec, "reading") +
+                 "\"; it has " + known,
+             readings);
 }
 
 void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors) {
@@ -391,7 +391,7 @@ void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors) {
     const bool ensemble = IsEnsemble(trial.teacher->kind);
     const std::string subject = method.readings == 0
                                     ? "method \"" + spec.method + "\""
-                                    : "the reading \"" + KeyText(spec, "reading") + "\" of " + spec.method;
+                                    : "the reading \"" + FormatKey(spec, "reading") + "\" of " + spec.method;
     const bool has_sound = (method.readings & MakeMask(Reading::sound)) != 0;
     errors.Add({"reading", "teacher", "method"},
                subject + (ensemble ? " asks a single teacher; " : " asks an ensemble, one with members > 1; ") +
@@ -410,7 +410,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
     if (source != nullptr && source->value != KeyValue(static_cast<std::int64_t>(method.source)))
       errors.Add({"source"}, "method \"" + spec.method + "\" trains on the " + split + " split: remove source",
                  {split});
-    if (ShowsPublicPictures(method.source)) CheckPublic(spec, errors);
+    if (ShowsPublicImages(method.source)) CheckPublic(spec, errors);
     return;
   }
   const SourceMask sources = ListSources(method, trial);
@@ -424,7 +424,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
                names);
     return;
   }
-  const std::int64_t multiple = GeneratorMultiple(spec.data->height, spec.data->width);
+  const std::int64_t multiple = ComputeGeneratorMultiple(spec.data->height, spec.data->width);
   if (spec.source == QuerySource::generator && !spec.generator.layers &&
       (spec.data->height % multiple != 0 || spec.data->width % multiple != 0)) {
     errors.Add({"source", "data"}, "the generator makes images whose height and width are multiples of " +
@@ -435,7 +435,7 @@ void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
     CheckDrawable(spec, errors);
     CheckDrawnSize(spec, errors);
   }
-  if (ShowsPublicPictures(spec.source) && !Releases(trial.kind, ReleaseKind::losses)) CheckPublic(spec, errors);
+  if (ShowsPublicImages(spec.source) && !Releases(trial.kind, ReleaseKind::losses)) CheckPublic(spec, errors);
 }
 
 namespace {

@@ -23,16 +23,16 @@ constexpr std::array<std::string_view, 3> kShortcuts = {"identity", "A", "B"};
 constexpr std::array<std::string_view, 2> kBlockNorms = {"batch", "group"};
 
 const BlockTraits* FindBlock(std::string_view word) {
-  for (const BlockTraits& block : LayerBlocks())
+  for (const BlockTraits& block : ListLayerBlocks())
     if (block.word == word) return &block;
   return nullptr;
 }
 
 std::vector<std::string> AllWords() {
   std::vector<std::string> words;
-  for (const LayerKindTraits& kind : LayerKinds())
+  for (const LayerKindTraits& kind : ListLayerKinds())
     if (kind.written) words.emplace_back(kind.word);
-  for (const BlockTraits& block : LayerBlocks()) words.emplace_back(block.word);
+  for (const BlockTraits& block : ListLayerBlocks()) words.emplace_back(block.word);
   return words;
 }
 
@@ -127,7 +127,7 @@ class LayerReader {
     if (entry->value.kind == TomlKind::integer && entry->value.integer >= least && entry->value.integer <= most)
       return entry->value.integer;
     Refuse(entry->value, std::string(key) + " takes an integer " +
-                             LimitsText({static_cast<double>(least), static_cast<double>(most)}) + ", not " +
+                             FormatLimits({static_cast<double>(least), static_cast<double>(most)}) + ", not " +
                              entry->value.Describe());
     return least;
   }
@@ -215,14 +215,14 @@ class LayerReader {
       if (node.kind != TomlKind::flag) return Refuse(node, name + " takes true or false, not " + node.Describe());
       layer.*parameter.flag = node.flag;
     } else if (parameter.number != nullptr) {
-      if (!number || !Within(limits, node.Number()))
-        return Refuse(node, name + " takes a number " + LimitsText(limits) + ", not " + node.Describe());
+      if (!number || !IsWithin(limits, node.Number()))
+        return Refuse(node, name + " takes a number " + FormatLimits(limits) + ", not " + node.Describe());
       layer.*parameter.number = node.Number();
     } else if (parameter.classes && node.kind == TomlKind::text && node.text == "classes") {
       layer.*parameter.count = kAsManyAsClasses;
     } else {
-      if (!whole || !Within(limits, node.Number()))
-        return Refuse(node, name + " takes an integer " + LimitsText(limits) +
+      if (!whole || !IsWithin(limits, node.Number()))
+        return Refuse(node, name + " takes an integer " + FormatLimits(limits) +
                                 (parameter.classes ? ", or \"classes\", the number of the data set" : "") + ", not " +
                                 node.Describe());
       layer.*parameter.count = node.integer;
@@ -335,7 +335,7 @@ class LayerReader {
   NetworkDefinition& network_;
   std::string path_;
   DiagnosticCollector& diagnostics_;
-  std::int64_t channels_ = -1, stride_ = 1;  // of what the list ends with: channels, -1: those of the picture; pixels
+  std::int64_t channels_ = -1, stride_ = 1;  // of what the list ends with: channels, -1: those of the image; pixels
   bool full_ = false;
 };
 
@@ -382,7 +382,7 @@ void ReadNetwork(const TomlEntry& entry, ReadContext& context) {
       }
     }
   }
-  network.makes_pictures = MakesPictures(network.layers);
+  network.makes_pictures = MakesImages(network.layers);
   if (network.valid && network.makes_pictures && IsNamedGenerator(network.name)) {
     context.diagnostics.AddError(
         entry.where, path,
@@ -398,7 +398,7 @@ void ReadNetwork(const TomlEntry& entry, ReadContext& context) {
 
 }  // namespace
 
-const std::vector<BlockTraits>& LayerBlocks() {
+const std::vector<BlockTraits>& ListLayerBlocks() {
   static const BlockParameter kShortcut{"shortcut", "`\"identity\"`, `\"A\"`, `\"B\"`",
                                         "identity; A: every stride-th pixel and channels of zeros; B: a convolution of "
                                         "one pixel, and a norm as the block "
@@ -489,7 +489,7 @@ bool CheckDescribedGenerator(const TrialSpec& spec, const SweepDocument& documen
   diagnostics.AddError(network->places[planned.misfit->place], "network." + network->name + ".layers",
                        planned.misfit->message + " (latent = " + std::to_string(latents.latent) + classes +
                            "; the pictures of data." + data.name + " are " +
-                           ShapeText({data.channels, data.height, data.width}) + ")");
+                           FormatShape({data.channels, data.height, data.width}) + ")");
   return false;
 }
 
@@ -502,7 +502,7 @@ bool CheckDescribedNetwork(const TrialSpec& spec, const SweepDocument& document,
   if (!planned.misfit) return true;
   diagnostics.AddError(network->places[planned.misfit->place], "network." + network->name + ".layers",
                        planned.misfit->message + " (the pictures of data." + data.name + " are " +
-                           ShapeText({data.channels, data.height, data.width}) + ")");
+                           FormatShape({data.channels, data.height, data.width}) + ")");
   return false;
 }
 

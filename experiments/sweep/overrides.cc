@@ -128,7 +128,7 @@ std::vector<std::string> NearTargets(const TomlNode& tree) {
     for (const std::string& table : FindNearest(top.key, {std::begin(kTables), std::end(kTables)}))
       near.push_back(RenamedTo(table, tree));
   else
-    for (const std::string& key : FindNearest(top.key, KeyNames(kInTrial))) near.push_back("trial." + key);
+    for (const std::string& key : FindNearest(top.key, ListKeyNames(kInTrial))) near.push_back("trial." + key);
   return near;
 }
 

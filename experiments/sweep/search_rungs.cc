@@ -33,7 +33,7 @@ std::vector<SearchPoint> DrawFirstRung(const SearchSpec& spec) {
 std::vector<SearchPoint> ClimbRung(const SearchSpec& spec, const std::vector<SearchPoint>& points,
                                    const std::vector<SearchOutcome>& outcomes) {
   const std::vector<KeyValue>& rungs = spec.rungs();
-  const std::size_t next = ChoiceOf(spec.space.back(), points.back().back()) + 1;
+  const std::size_t next = FindChoice(spec.space.back(), points.back().back()) + 1;
   if (next >= rungs.size()) return {};
   std::vector<std::size_t> order = RankRung(points.back().back(), points, outcomes);
   const auto wanted = static_cast<std::size_t>(ListRungSizes(spec.trials, spec.reduction, rungs.size())[next]);
@@ -64,7 +64,7 @@ std::optional<SearchPoint> SuggestNext(const SearchSpec& spec, const std::vector
                                        const std::vector<SearchOutcome>& outcomes) {
   const std::vector<KeyValue>& rungs = spec.rungs();
   if (const std::optional<std::size_t> best = FindPromotion(spec.reduction, rungs, points, outcomes))
-    return MoveTo(rungs[ChoiceOf(spec.space.back(), points[*best].back()) + 1], points[*best]);
+    return MoveTo(rungs[FindChoice(spec.space.back(), points[*best].back()) + 1], points[*best]);
   const std::set<SearchPoint> known(points.begin(), points.end());
   std::size_t next = first_rung.size();
   while (next > 0 && !known.contains(first_rung[next - 1])) --next;

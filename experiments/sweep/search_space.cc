@@ -50,7 +50,7 @@ SearchPoint PointFrom(const SearchSpec& spec, const RngStream& stream, std::uint
   SearchPoint point;
   for (std::size_t i = 0; i < spec.space.size(); ++i) {
     const SearchDimension& dimension = spec.space[i];
-    point.push_back(ValueAt(dimension, stream.Lane(i).Uniform(draw)));
+    point.push_back(ComputeValueAt(dimension, stream.Lane(i).Uniform(draw)));
   }
   return point;
 }
@@ -66,12 +66,13 @@ SearchPoint FindFree(const SearchSpec& spec, const std::set<SearchPoint>& taken)
     std::size_t rest = index;
     for (const SearchDimension& dimension : spec.space) {
       const std::size_t values = count(dimension);
-      point.push_back(ValueAt(dimension, (static_cast<double>(rest % values) + 0.5) / static_cast<double>(values)));
+      point.push_back(
+          ComputeValueAt(dimension, (static_cast<double>(rest % values) + 0.5) / static_cast<double>(values)));
       rest /= values;
     }
     if (!taken.contains(point)) return point;
   }
-  return PointFrom(spec, StreamOf(spec, taken.size()), 0);
+  return PointFrom(spec, MakePointStream(spec, taken.size()), 0);
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ double CountPoints(const SearchSpec& spec) {
   return count;
 }
 
-KeyValue ValueAt(const SearchDimension& dimension, double unit) {
+KeyValue ComputeValueAt(const SearchDimension& dimension, double unit) {
   if (!dimension.choices.empty()) {
     const auto count = static_cast<double>(dimension.choices.size());
     return dimension.choices[static_cast<std::size_t>(std::clamp(std::floor(unit * count), 0.0, count - 1))];
@@ -101,11 +102,11 @@ KeyValue ValueAt(const SearchDimension& dimension, double unit) {
   return static_cast<std::int64_t>(whole);
 }
 
-double UnitOf(const SearchDimension& dimension, const KeyValue& value) {
+double ComputeUnit(const SearchDimension& dimension, const KeyValue& value) {
   return std::clamp(Scale(dimension).Unit(Number(value)), 0.0, 1.0);
 }
 
-std::size_t ChoiceOf(const SearchDimension& dimension, const KeyValue& value) {
+std::size_t FindChoice(const SearchDimension& dimension, const KeyValue& value) {
   const auto& choices = dimension.choices;
   return static_cast<std::size_t>(std::find(choices.begin(), choices.end(), value) - choices.begin());
 }
@@ -116,18 +117,18 @@ bool ContainsPoint(const SearchSpec& spec, const SearchPoint& point) {
     const SearchDimension& dimension = spec.space[i];
     const double number = Number(point[i]);
     const bool held = dimension.choices.empty() ? number >= dimension.low && number <= dimension.high
-                                                : ChoiceOf(dimension, point[i]) < dimension.choices.size();
+                                                : FindChoice(dimension, point[i]) < dimension.choices.size();
     if (!held) return false;
   }
   return true;
 }
 
-RngStream StreamOf(const SearchSpec& spec, std::size_t index) {
+RngStream MakePointStream(const SearchSpec& spec, std::size_t index) {
   return {spec.seed, Purpose::search, static_cast<std::uint64_t>(index)};
 }
 
 SearchPoint DrawPoint(const SearchSpec& spec, std::size_t index, const std::set<SearchPoint>& taken) {
-  const RngStream stream = StreamOf(spec, index);
+  const RngStream stream = MakePointStream(spec, index);
   for (std::uint64_t draw = 0; draw < kRedraws; ++draw) {
     SearchPoint point = PointFrom(spec, stream, draw);
     if (!taken.contains(point)) return point;
@@ -150,11 +151,11 @@ std::vector<SearchPoint> DrawLatinHypercube(const SearchSpec& spec) {
   std::vector<SearchPoint> points(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < spec.space.size(); ++i) {
     const RngStream stream(spec.seed, Purpose::search, i, 1);
-    const std::vector<std::int64_t> parts = Permutation(count, stream);
+    const std::vector<std::int64_t> parts = DrawPermutation(count, stream);
     for (std::size_t k = 0; k < points.size(); ++k) {
       const double within = stream.Lane(1).Uniform(k);
       points[k].push_back(
-          ValueAt(spec.space[i], (static_cast<double>(parts[k]) + within) / static_cast<double>(count)));
+          ComputeValueAt(spec.space[i], (static_cast<double>(parts[k]) + within) / static_cast<double>(count)));
     }
   }
   // Values that are few may meet in a point twice; the second is drawn anew.

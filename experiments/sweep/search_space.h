@@ -20,16 +20,16 @@ using SearchPoint = std::vector<KeyValue>;
 
 // The value at `unit` in [0, 1) of a dimension's scale. Real numbers are rounded to about a ten thousandth of the
 // range, so that files and tables hold them as they are.
-[[nodiscard]] KeyValue ValueAt(const SearchDimension& dimension, double unit);
+[[nodiscard]] KeyValue ComputeValueAt(const SearchDimension& dimension, double unit);
 // The place in [0, 1] of a value on the scale of a dimension without choices.
-[[nodiscard]] double UnitOf(const SearchDimension& dimension, const KeyValue& value);
+[[nodiscard]] double ComputeUnit(const SearchDimension& dimension, const KeyValue& value);
 // The index of a value among the choices; their number where it is none of them.
-[[nodiscard]] std::size_t ChoiceOf(const SearchDimension& dimension, const KeyValue& value);
+[[nodiscard]] std::size_t FindChoice(const SearchDimension& dimension, const KeyValue& value);
 // Whether the space holds the point.
 [[nodiscard]] bool ContainsPoint(const SearchSpec& spec, const SearchPoint& point);
 
 // The stream of suggestion `index`.
-[[nodiscard]] RngStream StreamOf(const SearchSpec& spec, std::size_t index);
+[[nodiscard]] RngStream MakePointStream(const SearchSpec& spec, std::size_t index);
 // A point at random that is none of `taken`. REQUIRES: there is one.
 [[nodiscard]] SearchPoint DrawPoint(const SearchSpec& spec, std::size_t index, const std::set<SearchPoint>& taken);
 // The first `count` points at random.

@@ -70,7 +70,7 @@ class DimensionReader {
       Refuse(entry_.where,
              ": seeds repeat every suggestion and are no setting to be searched; write sweep.seeds = [0, 1]");
     else
-      context_.diagnostics.AddUnknown(entry_.where, path_, "key", entry_.key, KeyNames(kInTrial), false,
+      context_.diagnostics.AddUnknown(entry_.where, path_, "key", entry_.key, ListKeyNames(kInTrial), false,
                                       "in [" + context_.prefix + "sweep.search.space]");
     return std::nullopt;
   }
@@ -123,16 +123,17 @@ class DimensionReader {
   }
 
   bool CheckRange(const TomlEntry& low, const TomlEntry& high) {
-    const std::string text = "low = " + ShortNumber(dimension_.low) + " and high = " + ShortNumber(dimension_.high);
+    const std::string text =
+        "low = " + FormatShortNumber(dimension_.low) + " and high = " + FormatShortNumber(dimension_.high);
     if (dimension_.low >= dimension_.high)
       return Refuse(high.value.where, ": " + text + " leave no range: low has to be below high");
     if (dimension_.log && dimension_.low <= 0)
-      return Refuse(low.value.where, ".low = " + ShortNumber(dimension_.low) +
+      return Refuse(low.value.where, ".low = " + FormatShortNumber(dimension_.low) +
                                          " has no logarithm: with scale = \"log\" it has to be above 0, or write "
                                          "scale = \"linear\"");
     for (const auto& [entry, value] : {std::pair(&low, dimension_.low), std::pair(&high, dimension_.high)})
       if (dimension_.integer && !IsWhole(value))
-        return Refuse(entry->value.where, "." + entry->key + " = " + ShortNumber(value) +
+        return Refuse(entry->value.where, "." + entry->key + " = " + FormatShortNumber(value) +
                                               " is no whole number, as integer = true asks for");
     return true;
   }
@@ -267,7 +268,7 @@ void CheckTrials(const TomlNode& search, const std::string& path, ReadContext& c
   const double settings = CountPoints(spec) / rungs;
   if (!spec.valid || context.partial || static_cast<double>(spec.trials) <= settings) return;
   spec.valid = false;
-  const std::string count = ShortNumber(settings);
+  const std::string count = FormatShortNumber(settings);
   context.diagnostics.AddError(search.Find("trials")->value.where, path + ".trials",
                                path + ".trials = " + std::to_string(spec.trials) + ", and the space holds " + count +
                                    " settings, each of which is tried once: write trials = " + count +

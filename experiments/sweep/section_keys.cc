@@ -440,9 +440,9 @@ constexpr SectionKey kSections[] = {
 
 }  // namespace
 
-std::span<const SectionKey> SectionKeys() { return kSections; }
+std::span<const SectionKey> ListSectionKeys() { return kSections; }
 
-std::string_view SectionTypeName(SectionType type) {
+std::string_view GetSectionTypeName(SectionType type) {
   switch (type) {
     case text:
       return "a string";

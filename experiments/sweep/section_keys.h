@@ -37,7 +37,7 @@ struct SectionKey {
   std::string_view fallback;  // what holds when absent, in words; empty = nothing
   std::string_view doc;
 };
-[[nodiscard]] std::span<const SectionKey> SectionKeys();
-[[nodiscard]] std::string_view SectionTypeName(SectionType type);
+[[nodiscard]] std::span<const SectionKey> ListSectionKeys();
+[[nodiscard]] std::string_view GetSectionTypeName(SectionType type);
 
 }  // namespace retort

@@ -117,7 +117,7 @@ void CheckOneEpsilon(const SweepDocument& document, DiagnosticCollector& diagnos
       if (given.key->name != "epsilon" || given.value == KeyValue(0.0)) continue;  // 0 asks for none
       diagnostics.AddError(given.where, given.path,
                            given.path + " is that of one candidate, which follows from sweep.select.epsilon = " +
-                               ExactNumber(*document.select->epsilon) +
+                               FormatExactNumber(*document.select->epsilon) +
                                ", that of the selection: leave one of the two out");
     }
   };

@@ -122,7 +122,7 @@ std::vector<Condition> ReadConditions(const TomlNode& table, const std::string& 
     const SpecKey* key = FindKey(entry.key, kNowhere);
     const std::string dotted = path + "." + entry.key;
     if (key == nullptr) {
-      context.diagnostics.AddUnknown(entry.where, dotted, "key", entry.key, KeyNames(kNowhere), false);
+      context.diagnostics.AddUnknown(entry.where, dotted, "key", entry.key, ListKeyNames(kNowhere), false);
       continue;
     }
     Condition condition{key, {}};

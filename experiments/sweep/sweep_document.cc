@@ -54,7 +54,7 @@ void UnknownKey(const TomlEntry& entry, KeyPlace place, const std::string& path,
   const SpecKey* elsewhere = FindKey(entry.key, other);
   if (elsewhere == nullptr) elsewhere = FindKey(entry.key, kNowhere);
   if (elsewhere == nullptr) {
-    diagnostics.AddUnknown(entry.where, path + entry.key, "key", entry.key, KeyNames(place), false, "in " + table);
+    diagnostics.AddUnknown(entry.where, path + entry.key, "key", entry.key, ListKeyNames(place), false, "in " + table);
     return;
   }
   std::string message = "\"" + entry.key + "\" is not a key of " + table;
@@ -112,7 +112,7 @@ bool Refuse(const std::string& text, Position where, const std::string& key, Dia
   if (control.empty()) return false;
   TomlNode shown;
   shown.kind = TomlKind::text;
-  shown.text = OneLine(text);
+  shown.text = MakeOneLine(text);
   const std::string right = FormatTomlValue(shown);
   diagnostics.AddError(where, key,
                        key + " holds the control character " + control +
@@ -342,8 +342,8 @@ Assignments ReadStop(const TomlEntry& entry, const std::string& path, ReadContex
   return assignments;
 }
 
-std::optional<std::string> AbsolutePath(const std::string& text, Position where, const std::string& key,
-                                        ReadContext& context) {
+std::optional<std::string> ResolveAbsolutePath(const std::string& text, Position where, const std::string& key,
+                                               ReadContext& context) {
   const std::optional<std::string> expanded = Expand(text, where, key, context);
   if (!expanded) return std::nullopt;
   return (std::filesystem::path(context.directory) / *expanded).lexically_normal().string();
@@ -384,7 +384,7 @@ SweepDocument ReadSweepDocument(const std::string& text, const std::string& path
   if (const TomlEntry* sweep = root.Find("sweep"); sweep == nullptr || sweep->value.Find("name") == nullptr)
     if (document.name.size() > kMaxFileNameBytes)
       diagnostics.AddError(document.sweep_where, "sweep.name",
-                           TooLongForAFile("the name of this file, which names the sweep,", document.name) +
+                           DescribeTooLongName("the name of this file, which names the sweep,", document.name) +
                                ": set name in [sweep], or call the file otherwise");
   if (root.Find("data") == nullptr && !document.NamesSleep() && !document.NamesUnknownMethod())
     diagnostics.AddError(root.where, "data", "missing data: the data sets, one table each");

@@ -121,8 +121,8 @@ struct ReadContext {
 
 // Expands ${VAR}, and makes the path absolute from the folder of the sweep file. Returns nothing, after an error at
 // `where`, when a variable is not set.
-[[nodiscard]] std::optional<std::string> AbsolutePath(const std::string& text, Position where, const std::string& key,
-                                                      ReadContext& context);
+[[nodiscard]] std::optional<std::string> ResolveAbsolutePath(const std::string& text, Position where,
+                                                             const std::string& key, ReadContext& context);
 
 // Reads the entries of a table as assignments of keys that may stand at `place`. `path` ends in a dot.
 [[nodiscard]] Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::string& path,
@@ -150,7 +150,7 @@ struct ReadContext {
 inline constexpr std::size_t kMaxFileNameBytes = 200;
 
 // Returns the error about `name`, which is longer.
-inline std::string TooLongForAFile(const std::string& what, const std::string& name) {
+inline std::string DescribeTooLongName(const std::string& what, const std::string& name) {
   return what + " has " + std::to_string(name.size()) +
          " bytes, and files are called by it: " + std::to_string(kMaxFileNameBytes) + " at most";
 }

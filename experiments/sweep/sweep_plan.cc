@@ -57,9 +57,9 @@ void WarnIfLargerBudgetBuysLess(std::span<const TrialSpec> students, Position wh
       if (!said.emplace(less.privacy.epsilon, more.privacy.epsilon).second) continue;
       const std::string unit = IsTaughtByVotes(more) ? " queries" : " steps";
       diagnostics.AddWarning(where, "sweep",
-                             "epsilon = " + KeyText(more, "epsilon") + " buys " + std::to_string(CountReleases(more)) +
-                                 unit + ", fewer than the " + std::to_string(CountReleases(less)) +
-                                 " of epsilon = " + KeyText(less, "epsilon") +
+                             "epsilon = " + FormatKey(more, "epsilon") + " buys " +
+                                 std::to_string(CountReleases(more)) + unit + ", fewer than the " +
+                                 std::to_string(CountReleases(less)) + " of epsilon = " + FormatKey(less, "epsilon") +
                                  ": another key changes between them, as norm_bound does by a paper's rule");
     }
   }
@@ -358,13 +358,13 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   for (const SpecKey* key : axis_keys_) {
     if (!key->AppliesTo(student.kind, spec.source)) continue;
     const TrialSpec& spender = key->name == "epsilon" ? FindSpender(student) : spec;
-    spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(spender)));
+    spec.axes.emplace_back(std::string(key->TrialName()), FormatValue(*key, key->get(spender)));
   }
   if (tells_side_information_) {
     TrialSpec shown = spec;
     if (document_.select) shown.score = document_.select->score;
     if (document_.select) shown.score_noise = document_.select->score_noise;
-    spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(shown, FindTeacherSpec(student)));
+    spec.axes.emplace_back(std::string(kSideInformationKey), DescribeSideInformation(shown, FindTeacherSpec(student)));
   }
   if (document_.search) spec.axes.emplace_back(std::string(kSuggestionKey), std::to_string(suggestion_.number));
   if (students_.insert(spec.id).second) {
@@ -504,8 +504,8 @@ bool Planner::TellsWhatWasDecided(const TrialSpec& spec) {
     if (!Tells(key, spec) || key.get(spec) == suggestion_.point[i]) continue;
     diagnostics_.AddError(
         dimension.where, dimension.path,
-        dimension.path + ": a trial has " + std::string(key.TrialName()) + " = " + ValueText(key, key.get(spec)) +
-            " where asha decided " + ValueText(key, suggestion_.point[i]) +
+        dimension.path + ": a trial has " + std::string(key.TrialName()) + " = " + FormatValue(key, key.get(spec)) +
+            " where asha decided " + FormatValue(key, suggestion_.point[i]) +
             ", and a run that goes on reads what was decided back from the trials: leave the key to asha (sweep.when, "
             "calibrate = \"steps\" and batch = 0 set one), or search by another method");
     return false;
@@ -639,7 +639,7 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
                        const PlanHooks& hooks) {
   SourceTexts sources;
   DiagnosticCollector diagnostics(&sources);
-  const Lookup lookup = hooks.lookup ? hooks.lookup : Lookup(EnvironmentVariable);
+  const Lookup lookup = hooks.lookup ? hooks.lookup : Lookup(GetEnvironmentVariable);
   SweepDocument document = ReadSweepDocument(text, path, options, lookup, hooks.find_weights, sources, diagnostics);
   SweepPlan plan;
   plan.file = path;
@@ -696,7 +696,7 @@ NetworksOutcome LoadNetworks(const std::string& path) {
   }
   DiagnosticCollector diagnostics(&sources);
   SweepDocument document;
-  const Lookup lookup(EnvironmentVariable);
+  const Lookup lookup(GetEnvironmentVariable);
   ReadContext context{document, diagnostics, lookup, "", "", false};
   const TomlEntry* networks = root.Find("network");
   if (networks != nullptr && networks->value.kind == TomlKind::table) ReadNetworks(networks->value, context);

@@ -18,7 +18,7 @@ bool HasFrozenFeatures(const TrialSpec& spec) {
   return network != nullptr && network->frozen;
 }
 
-// Released labels are shared among public pictures that are alike by oriented gradients.
+// Released labels are shared among public images that are alike by oriented gradients.
 bool SharesLabels(const TrialSpec& student) {
   return student.source == QuerySource::public_split && student.labels.neighbours > 0;
 }
@@ -47,13 +47,13 @@ bool IsScalar(const TomlNode& node) {
 }
 
 std::vector<std::string> ConditionKeys() {
-  std::vector<std::string> keys = KeyNames(kNowhere);
+  std::vector<std::string> keys = ListKeyNames(kNowhere);
   keys.emplace_back("role");
   return keys;
 }
 
 std::vector<std::string> TableKeys() {
-  std::vector<std::string> keys = KeyNames(kNowhere);
+  std::vector<std::string> keys = ListKeyNames(kNowhere);
   keys.emplace_back(kSideInformationKey);
   keys.emplace_back(kSuggestionKey);
   return keys;
@@ -184,7 +184,7 @@ void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
   }
 }
 
-std::string SideInformation(const TrialSpec& student, const TrialSpec* teacher) {
+std::string DescribeSideInformation(const TrialSpec& student, const TrialSpec* teacher) {
   const bool compared = !student.score.empty() && student.score_noise == 0;
   const bool labels = compared || (teacher != nullptr && teacher->trained_on != TrainedOn::private_split);
   const bool known = student.source == QuerySource::procedural || SharesLabels(student) || HasFrozenFeatures(student) ||
@@ -192,7 +192,7 @@ std::string SideInformation(const TrialSpec& student, const TrialSpec* teacher) 
   std::string all;
   const auto add = [&all](const char* what) { all += (all.empty() ? "" : ", ") + std::string(what); };
   if (labels) add("public examples");
-  if (ShowsPublicPictures(student.source)) add("public pictures");
+  if (ShowsPublicImages(student.source)) add("public pictures");
   if (SharesLabels(student) && student.distill.balance) add("class shares");
   if (known) add("domain knowledge");
   return all.empty() ? "none" : all;

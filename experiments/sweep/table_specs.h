@@ -60,10 +60,10 @@ void ReadTableSpecs(const TomlNode& tables, ReadContext& context);
 // A key of tables, as "method" is; it is derived, and cannot be set.
 inline constexpr std::string_view kSideInformationKey = "side_information";
 
-// "none", or what it was of, in this order: public examples (with labels), public pictures (their labels unread), class
-// shares (that every class has as many of them), domain knowledge (of what such pictures look like: fixed features or a
+// "none", or what it was of, in this order: public examples (with labels), public images (their labels unread), class
+// shares (that every class has as many of them), domain knowledge (of what such images look like: fixed features or a
 // procedure that draws). `teacher`: null where there is none.
-[[nodiscard]] std::string SideInformation(const TrialSpec& student, const TrialSpec* teacher);
+[[nodiscard]] std::string DescribeSideInformation(const TrialSpec& student, const TrialSpec* teacher);
 
 // Whether one of the tables has it for a row or a column.
 [[nodiscard]] bool ShowsSideInformation(const std::vector<TableSpec>& tables);

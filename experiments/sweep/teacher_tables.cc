@@ -9,11 +9,11 @@ namespace retort {
 namespace {
 
 const SpecKey& FindNamedKey(std::string_view name) {
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (key.name == name) return key;
   }
   RETORT_CHECK(false);
-  return SpecKeys().front();
+  return ListSpecKeys().front();
 }
 
 void Give(TeacherDefinition& teacher, std::string_view name, KeyValue value, Position where, ReadContext& context) {
@@ -73,7 +73,7 @@ bool ReadPublishedName(const TomlEntry& entry, Assignment& assignment, ReadConte
 void ReadFile(const TomlEntry& entry, Assignment& assignment, TeacherDefinition& teacher, ReadContext& context) {
   if (!IsPrivateTeacher(teacher.kind)) teacher.kind = TrialKind::loaded_teacher;
   if (!assignment.valid || ReadPublishedName(entry, assignment, context) || !assignment.valid) return;
-  const auto absolute = AbsolutePath(entry.value.text, entry.value.where, assignment.path, context);
+  const auto absolute = ResolveAbsolutePath(entry.value.text, entry.value.where, assignment.path, context);
   assignment.valid = absolute.has_value();
   if (absolute) assignment.value = *absolute;
 }
@@ -121,7 +121,7 @@ void CheckKind(const std::string& path, TeacherDefinition& teacher, DiagnosticCo
     } else if (!members && !assignment.key->AppliesTo(teacher.kind, QuerySource::generator)) {
       diagnostics.AddError(assignment.where, path + "." + std::string(assignment.key->name),
                            std::string(assignment.key->name) + " does not apply to a " +
-                               std::string(KindName(teacher.kind)) + "; it applies to: " + assignment.key->Users());
+                               std::string(GetKindName(teacher.kind)) + "; it applies to: " + assignment.key->Users());
       teacher.valid = false;
     }
     if (!assignment.valid) teacher.valid = false;

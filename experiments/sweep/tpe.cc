@@ -51,7 +51,7 @@ class ParzenEstimator {
   [[nodiscard]] double Draw(const RngStream& stream) const {
     const auto kernel = static_cast<std::size_t>(stream.Below(0, static_cast<std::int64_t>(means_.size())));
     for (std::uint64_t i = 0; i < kRetries; ++i) {
-      const double x = means_[kernel] + widths_[kernel] * NormalPair(1 + 2 * i, stream).first;
+      const double x = means_[kernel] + widths_[kernel] * DrawNormalPair(1 + 2 * i, stream).first;
       if (x >= 0 && x < 1) return x;
     }
     return means_[kernel];
@@ -107,7 +107,7 @@ KeyValue SuggestNumber(const SearchDimension& dimension, std::size_t place, cons
                        const RngStream& stream) {
   const auto estimate = [&](const std::vector<const SearchPoint*>& points) {
     std::vector<double> units;
-    for (const SearchPoint* point : points) units.push_back(UnitOf(dimension, (*point)[place]));
+    for (const SearchPoint* point : points) units.push_back(ComputeUnit(dimension, (*point)[place]));
     return ParzenEstimator(std::move(units));
   };
   const ParzenEstimator good = estimate(split.good), bad = estimate(split.bad);
@@ -119,14 +119,14 @@ KeyValue SuggestNumber(const SearchDimension& dimension, std::size_t place, cons
     best = unit;
     best_ratio = ratio;
   }
-  return ValueAt(dimension, best);
+  return ComputeValueAt(dimension, best);
 }
 
 KeyValue SuggestChoice(const SearchDimension& dimension, std::size_t place, const Split& split,
                        const RngStream& stream) {
   const auto estimate = [&](const std::vector<const SearchPoint*>& points) {
     std::vector<std::size_t> choices;
-    for (const SearchPoint* point : points) choices.push_back(ChoiceOf(dimension, (*point)[place]));
+    for (const SearchPoint* point : points) choices.push_back(FindChoice(dimension, (*point)[place]));
     return ChoiceEstimator(dimension.choices.size(), choices);
   };
   const ChoiceEstimator good = estimate(split.good), bad = estimate(split.bad);
@@ -149,7 +149,7 @@ SearchPoint SuggestByTpe(const SearchSpec& spec, std::size_t index, std::span<co
   const Split split = SplitByScore(tried);
   if (split.good.empty()) return DrawPoint(spec, index, taken);
   for (std::uint64_t retry = 0; retry < kRetries; ++retry) {
-    const RngStream stream = StreamOf(spec, index).Lane(retry + 1);
+    const RngStream stream = MakePointStream(spec, index).Lane(retry + 1);
     SearchPoint point;
     for (std::size_t i = 0; i < spec.space.size(); ++i) {
       const SearchDimension& dimension = spec.space[i];

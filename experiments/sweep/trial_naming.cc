@@ -25,7 +25,7 @@ std::string Stem(const TrialSpec& spec) {
   const MethodTraits* method = FindMethod(spec.method);
   const bool reads = method != nullptr && method->readings != 0;
   const std::optional<std::size_t> suggestion = FindSuggestion(spec);
-  return spec.method + (reads ? "-" + KeyText(spec, "reading") : "") +
+  return spec.method + (reads ? "-" + FormatKey(spec, "reading") : "") +
          (suggestion ? "-" + std::string(kSuggestionKey) + std::to_string(*suggestion) : "");
 }
 

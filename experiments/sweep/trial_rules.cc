@@ -118,7 +118,7 @@ void CheckFullBatch(const ResolvedTrial& trial, TrialErrors& errors) {
 // Checks that there are inputs for all queries.
 void CheckQueryCount(const TrialSpec& spec, bool solved, TrialErrors& errors) {
   const std::string count =
-      solved ? "epsilon = " + KeyText(spec, "epsilon") +
+      solved ? "epsilon = " + FormatKey(spec, "epsilon") +
                    " with calibrate = \"steps\" asks for queries = " + std::to_string(spec.queries) + ", which"
              : "queries = " + std::to_string(spec.queries);
   const std::string_view key = solved ? "calibrate" : "queries";
@@ -435,7 +435,7 @@ void WarnAboutLargeDelta(const ResolvedTrial& trial, Position where, DiagnosticC
   const auto examples = static_cast<double>(spec.data->PrivateExamples());
   if (examples <= 0 || spec.privacy.delta * examples <= 1) return;
   diagnostics.AddWarning(where, "trial.delta",
-                         "delta = " + KeyText(spec, "delta") + " is more than 1/" +
+                         "delta = " + FormatKey(spec, "delta") + " is more than 1/" +
                              std::to_string(spec.data->PrivateExamples()) + ", one over the private examples of data." +
                              spec.data->name + ": a claim may then say nothing about a single person");
 }

@@ -52,9 +52,9 @@ void WrongType(const TomlNode& node, const SpecKey& key, const std::string& path
 
 std::optional<KeyValue> InRange(double value, KeyValue held, const TomlNode& node, const SpecKey& key,
                                 const std::string& path, DiagnosticCollector& diagnostics) {
-  if (Within(key.limits, value)) return held;
+  if (IsWithin(key.limits, value)) return held;
   diagnostics.AddError(node.where, path,
-                       path + " = " + Plain(value) + " is out of range; it must lie " + LimitsText(key.limits));
+                       path + " = " + Plain(value) + " is out of range; it must lie " + FormatLimits(key.limits));
   return std::nullopt;
 }
 
@@ -136,9 +136,9 @@ bool CheckSectionRange(const TomlNode& node, const SectionKey& key, const std::s
   bool good = true;
   const auto check = [&](const TomlNode& item) {
     const double value = item.kind == TomlKind::real ? item.real : static_cast<double>(item.integer);
-    if (Within(key.limits, value)) return;
+    if (IsWithin(key.limits, value)) return;
     diagnostics.AddError(item.where, path,
-                         path + " = " + Plain(value) + " is out of range; it must lie " + LimitsText(key.limits));
+                         path + " = " + Plain(value) + " is out of range; it must lie " + FormatLimits(key.limits));
     good = false;
   };
   if (key.type == SectionType::count || key.type == SectionType::number) check(node);
@@ -150,11 +150,11 @@ bool CheckSectionRange(const TomlNode& node, const SectionKey& key, const std::s
 
 }  // namespace
 
-std::string LimitsText(const Limits& limits) {
+std::string FormatLimits(const Limits& limits) {
   return std::string("in ") + (limits.above_least ? "(" : "[") + Plain(limits.least) + ", " + Plain(limits.most) + "]";
 }
 
-bool Within(const Limits& limits, double value) {
+bool IsWithin(const Limits& limits, double value) {
   return (limits.above_least ? value > limits.least : value >= limits.least) && value <= limits.most;
 }
 
@@ -207,7 +207,7 @@ bool CheckSection(const TomlNode& table, std::string_view pattern, const std::st
                   DiagnosticCollector& diagnostics) {
   bool good = true;
   std::vector<std::string> names;
-  for (const SectionKey& key : SectionKeys()) {
+  for (const SectionKey& key : ListSectionKeys()) {
     if (key.section != pattern) continue;
     names.emplace_back(key.name);
     if (!key.required || partial || table.Find(key.name) != nullptr) continue;
@@ -217,7 +217,7 @@ bool CheckSection(const TomlNode& table, std::string_view pattern, const std::st
   }
   for (const TomlEntry& entry : table.entries) {
     const SectionKey* found = nullptr;
-    for (const SectionKey& key : SectionKeys()) {
+    for (const SectionKey& key : ListSectionKeys()) {
       if (key.section == pattern && key.name == entry.key) found = &key;
     }
     const std::string dotted = path.empty() ? entry.key : path + "." + entry.key;
@@ -228,7 +228,7 @@ bool CheckSection(const TomlNode& table, std::string_view pattern, const std::st
     } else if (!IsOfType(entry.value, found->type)) {
       diagnostics.AddError(
           entry.value.where, dotted,
-          dotted + " takes " + std::string(SectionTypeName(found->type)) + ", not " + entry.value.Describe());
+          dotted + " takes " + std::string(GetSectionTypeName(found->type)) + ", not " + entry.value.Describe());
       good = false;
     } else if (!CheckSectionRange(entry.value, *found, dotted, diagnostics)) {
       good = false;

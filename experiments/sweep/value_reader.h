@@ -17,8 +17,8 @@ namespace retort {
                                                    DiagnosticCollector& diagnostics);
 
 // "in [0, 1e6]" and the like.
-[[nodiscard]] std::string LimitsText(const Limits& limits);
-[[nodiscard]] bool Within(const Limits& limits, double value);
+[[nodiscard]] std::string FormatLimits(const Limits& limits);
+[[nodiscard]] bool IsWithin(const Limits& limits, double value);
 
 // Checks that a table holds only keys of its section (`pattern`, as in SectionKey), each of the right
 // type and range, and, unless `partial`, every required one. `path` is the dotted name of the table.

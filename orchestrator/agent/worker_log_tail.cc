@@ -32,7 +32,7 @@ std::string ReadLogEnd(const std::string& path, std::uint64_t from, std::uint64_
   return text;
 }
 
-std::string WorkerLogPath(const std::string& results, int rank, int slot) {
+std::string GetWorkerLogPath(const std::string& results, int rank, int slot) {
   return results + "/workers/rank" + std::to_string(rank) + "-slot" + std::to_string(slot) + ".log";
 }
 
@@ -41,7 +41,7 @@ LogTail ReadLogTail(const std::string& path, std::uint64_t from, std::size_t mos
   const std::string text = ReadLogEnd(path, from, kMaxTailBytes);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t line = std::min(text.find('\n', at), text.size());
-    tail.lines.push_back(OneLine(std::string_view(text).substr(at, line - at)));
+    tail.lines.push_back(MakeOneLine(std::string_view(text).substr(at, line - at)));
     at = line + 1;
   }
   std::erase_if(tail.lines, [](const std::string& line) { return line.find_first_not_of(' ') == std::string::npos; });
@@ -56,7 +56,7 @@ void AttemptLogs::Leased(const Core& core, TrialId trial) {
   auto& logs = begun_[trial];
   logs.clear();
   for (const Seat& seat : attempt->seats) {
-    const std::string path = WorkerLogPath(core.settings().results, seat.rank.value, seat.slot);
+    const std::string path = GetWorkerLogPath(core.settings().results, seat.rank.value, seat.slot);
     logs.emplace_back(path, FindLogSize(path));
   }
 }

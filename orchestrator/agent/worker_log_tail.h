@@ -12,7 +12,7 @@
 namespace retort::orchestrator {
 
 // The log file of one seat: stderr and stdout of its workers, trial after trial.
-[[nodiscard]] std::string WorkerLogPath(const std::string& results, int rank, int slot);
+[[nodiscard]] std::string GetWorkerLogPath(const std::string& results, int rank, int slot);
 
 // Size of the file in bytes; 0 where there is none.
 [[nodiscard]] std::uint64_t FindLogSize(const std::string& path);

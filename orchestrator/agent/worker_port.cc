@@ -23,7 +23,7 @@ constexpr std::uint64_t kLastOutputBytes = 400;
 // A worker gets the path RESULTS/trials/<trial>; its log lies in RESULTS/workers.
 Result<std::string> LogPath(const cluster::Start& start, WorldRank rank, int slot) {
   const std::filesystem::path results = std::filesystem::path(start.trial_directory).parent_path().parent_path();
-  const std::filesystem::path log = WorkerLogPath(results.string(), rank.value, slot);
+  const std::filesystem::path log = GetWorkerLogPath(results.string(), rank.value, slot);
   RETORT_RETURN_IF_ERROR(storage::PosixEnv().CreateDirectories(log.parent_path().string()));
   return log.string();
 }
@@ -37,7 +37,7 @@ bool IsSleep(const cluster::Start& start) {
 std::string ReadLastOutput(const std::string& path, std::uint64_t begin) {
   std::string text = ReadLogEnd(path, begin, kLastOutputBytes);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  return OneLine(text);
+  return MakeOneLine(text);
 }
 
 class ProcessWorkerPort final : public WorkerPort {

@@ -59,7 +59,7 @@ void ShowShippedFonts() {
 int Ended(int code) {
   if (std::ferror(stdout) == 0) return code;
   std::fputs("error: stdout cannot be written (is its disk full?)\n", stderr);
-  return code == 0 ? retort::ExitCode(retort::StatusCode::environment) : code;
+  return code == 0 ? retort::GetExitCode(retort::StatusCode::environment) : code;
 }
 
 }  // namespace
@@ -72,16 +72,16 @@ int main(int argc, char** argv) {
   const auto variable = [&](const char* name) { return retort::cluster::FindVariable(environment, name).value_or(""); };
   const int columns = Columns(variable("COLUMNS"));
   const cli::ParsedCommandLine parsed = cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
-                                                              cli::HelpColumns(cli::kHelpColumns, columns));
+                                                              cli::ChooseHelpColumns(cli::kHelpColumns, columns));
   cli::GlobalOptions global;
   global.json = parsed.json;
   if (parsed.command) global = parsed.command->global;
   const bool no_color = global.no_color || !variable("NO_COLOR").empty() || variable("TERM") == "dumb";
-  const cli::Console console = cli::ProcessConsole(global.json, global.quiet, no_color, columns);
+  const cli::Console console = cli::MakeProcessConsole(global.json, global.quiet, no_color, columns);
   if (!parsed.errors.empty()) {
     // Under mpirun every rank sees the same mistake; one says so.
     const bool speaks = retort::orchestrator::IsWorldRankZero(environment);
-    return speaks ? console.Fail(parsed.errors) : retort::ExitCode(retort::StatusCode::usage);
+    return speaks ? console.Fail(parsed.errors) : retort::GetExitCode(retort::StatusCode::usage);
   }
   if (!parsed.command) {
     console.Text(parsed.text);

@@ -21,7 +21,7 @@ storage::ByteWriter Begin(std::string_view magic) {
 }
 
 std::string Seal(storage::ByteWriter writer) {
-  writer.U32(Crc32c(writer.bytes()));
+  writer.U32(ComputeCrc32c(writer.bytes()));
   return std::move(writer).Take();
 }
 
@@ -39,7 +39,7 @@ Result<std::string_view> Unseal(std::string_view bytes, std::string_view magic, 
                       std::to_string(kVersion) + ": use one retort for the run and for the command");
   const std::string_view body = bytes.substr(0, bytes.size() - kChecksumBytes);
   storage::ByteReader checksum(bytes.substr(body.size()));
-  if (checksum.U32() != Crc32c(body)) return DamageError(what + ": its bytes were changed (checksum)");
+  if (checksum.U32() != ComputeCrc32c(body)) return DamageError(what + ": its bytes were changed (checksum)");
   return body.substr(head);
 }
 

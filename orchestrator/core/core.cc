@@ -13,7 +13,7 @@ namespace {
 bool IsActive(TrialState state) { return state == TrialState::leased || state == TrialState::running; }
 
 Status Illegal(const Trial& trial, const std::string& what) {
-  return DamageError("journal: trial " + trial.spec.id.Hex() + " is " + std::string(StateName(trial.state)) + ", " +
+  return DamageError("journal: trial " + trial.spec.id.Hex() + " is " + std::string(GetStateName(trial.state)) + ", " +
                      what);
 }
 
@@ -107,7 +107,7 @@ Status Core::On(const AttemptLeased& event) {
   if (event.attempt.number <= trial.attempts) return Illegal(trial, "and its attempt numbers must grow");
   if (event.generation.value <= generation_) return Illegal(trial, "and generations must grow");
   RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::lease));
-  if (trial.folder.empty()) trial.folder = TrialDirectory(trial.spec);
+  if (trial.folder.empty()) trial.folder = GetTrialDirectory(trial.spec);
   trial.attempts = event.attempt.number;
   trial.retry_at = 0;
   trial.pace = {};
@@ -163,7 +163,7 @@ Status Core::On(const RowWritten& event) {
   const std::optional<TrialId> id = TrialId::FromHex(event.row.trial);
   if (!id) return DamageError("journal: a row of no trial: " + event.row.trial);
   const Trial* known = Find(*id);
-  if (known != nullptr && IsFinal(known->state) && event.row.state != StateName(known->state))
+  if (known != nullptr && IsFinal(known->state) && event.row.state != GetStateName(known->state))
     return Illegal(*known, "and its row says " + event.row.state);
   return Restore(*id, StoredRow(event.row));
 }
@@ -247,7 +247,7 @@ Status Core::Reopen(std::size_t index) {
 
 Status Core::Move(std::size_t index, TrialEvent event) {
   Trial& trial = trials_[index];
-  const std::optional<TrialState> next = Next(trial.state, event);
+  const std::optional<TrialState> next = FindNextState(trial.state, event);
   if (!next) return Illegal(trial, "where event " + std::to_string(static_cast<int>(event)) + " is illegal");
   if (*next == trial.state) return {};
   if (IsFinal(trial.state) || IsFinal(*next)) exhausted = false;
@@ -340,7 +340,7 @@ Status Core::CheckTrial(std::size_t index) const {
   if (active != nullptr && active->started != (trial.state == TrialState::running))
     return Illegal(trial, "against what its active attempt says");
   if (trial.row && !IsFinal(trial.state)) return Illegal(trial, "yet has a row");
-  if (trial.row && trial.row->state != StateName(trial.state)) return Illegal(trial, "and its row says otherwise");
+  if (trial.row && trial.row->state != GetStateName(trial.state)) return Illegal(trial, "and its row says otherwise");
   if (trial.state == TrialState::succeeded && !trial.row && !trial.ended)
     return Illegal(trial, "but nothing is left to make its row from");
   if (!trial.spec.parent) {

@@ -94,7 +94,7 @@ std::string NameVotes(const TrialSpec& spec) {
 
 // Files may describe different networks under one name.
 std::string NameDescribed(const std::string& name, const std::string& layers) {
-  return name + "~" + Sha256Hex(layers).substr(0, 8);
+  return name + "~" + ComputeSha256Hex(layers).substr(0, 8);
 }
 
 std::string NameNetwork(const TrialSpec& spec) {

@@ -135,7 +135,7 @@ void Put(Json& json, const AttemptEnded& event) {
   PutAttempt(json, event.attempt);
   json["succeeded"] = event.succeeded;
   json["for_good"] = event.for_good;
-  json["failure"] = std::string(FailureName(event.failure));
+  json["failure"] = std::string(GetFailureName(event.failure));
   json["detail"] = event.detail;
   json["metrics"] = NumbersToJson(event.metrics);
   json["timings"] = NumbersToJson(event.timings);

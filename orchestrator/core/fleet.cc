@@ -207,7 +207,7 @@ Device Fleet::FindDevice(Seat seat) const {
 int Fleet::SlotsOn(const Device& device) const {
   int slots = 0;
   for (const auto& [rank, agent] : agents_) {
-    if (agent.lost || HostKey(agent.registration) != device.HostKey()) continue;
+    if (agent.lost || GetHostKey(agent.registration) != device.HostKey()) continue;
     for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
       if (!agent.drained[slot] && FindDevice({rank, static_cast<int>(slot)}) == device) ++slots;
   }
@@ -217,7 +217,7 @@ int Fleet::SlotsOn(const Device& device) const {
 int Fleet::HeldOn(const Device& device) const {
   int held = 0;
   for (const auto& [rank, agent] : agents_) {
-    if (agent.lost || HostKey(agent.registration) != device.HostKey()) continue;
+    if (agent.lost || GetHostKey(agent.registration) != device.HostKey()) continue;
     for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
       if (FindDevice({rank, static_cast<int>(slot)}) == device) held += agent.held[slot];
   }
@@ -228,7 +228,7 @@ std::optional<Seat> Fleet::SpareSeat(const Device& device, const std::vector<Sea
   std::optional<Seat> best;
   int fewest = 0;
   for (const auto& [rank, agent] : agents_) {
-    if (agent.lost || HostKey(agent.registration) != device.HostKey()) continue;
+    if (agent.lost || GetHostKey(agent.registration) != device.HostKey()) continue;
     for (std::size_t place = 0; place < agent.slots.size(); ++place) {
       const Seat seat{rank, static_cast<int>(place)};
       const auto slot = static_cast<std::size_t>(FindSlot(seat).slot);

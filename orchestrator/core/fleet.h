@@ -27,7 +27,7 @@ struct Seat {
 };
 
 // What tells hosts apart; names of hosts are for people.
-[[nodiscard]] inline const std::string& HostKey(const cluster::Register& registration) {
+[[nodiscard]] inline const std::string& GetHostKey(const cluster::Register& registration) {
   return registration.identity.empty() ? registration.host : registration.identity;
 }
 

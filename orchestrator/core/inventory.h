@@ -44,8 +44,8 @@ struct RunTerms {
   int per_gpu = 1;       // workers that shared a GPU because the run was to test that (--oversubscribe-gpu)
 };
 
-// Reads the JSON object that ProvenanceJson (service/run_options.h) writes. What is missing or of another form keeps
-// its default.
+// Reads the JSON object that FormatProvenanceJson (service/run_options.h) writes. What is missing or of another form
+// keeps its default.
 [[nodiscard]] RunTerms ReadRunTerms(std::string_view provenance_json);
 
 // Sentences about what the journal records of slots and devices, for people.

@@ -50,13 +50,13 @@ constexpr std::array<Transition, 18> kTransitions = {{
 
 }  // namespace
 
-std::optional<TrialState> Next(TrialState state, TrialEvent event) {
+std::optional<TrialState> FindNextState(TrialState state, TrialEvent event) {
   for (const Transition& transition : kTransitions)
     if (transition.from == state && transition.event == event) return transition.to;
   return std::nullopt;
 }
 
-std::string_view StateName(TrialState state) {
+std::string_view GetStateName(TrialState state) {
   for (const auto& [value, name] : kNames)
     if (value == state) return name;
   return "unknown";

@@ -47,8 +47,8 @@ enum class TrialEvent : std::uint8_t {
 };
 
 // Returns the state after `event`, or nothing where the event is illegal.
-[[nodiscard]] std::optional<TrialState> Next(TrialState state, TrialEvent event);
-[[nodiscard]] std::string_view StateName(TrialState state);  // "waiting", ..., "parent-failed"
+[[nodiscard]] std::optional<TrialState> FindNextState(TrialState state, TrialEvent event);
+[[nodiscard]] std::string_view GetStateName(TrialState state);  // "waiting", ..., "parent-failed"
 [[nodiscard]] bool IsFinal(TrialState state);
 
 // The row of a trial: composed in this run, or packed as the journal stores it. Rows stay packed until they are read,
@@ -131,7 +131,7 @@ struct Trial {
 };
 
 // Folder of a trial that is leased for the first time, below the results folder: "trials/<name>-<id>".
-[[nodiscard]] inline std::string TrialDirectory(const TrialSpec& spec) {
+[[nodiscard]] inline std::string GetTrialDirectory(const TrialSpec& spec) {
   return "trials/" + spec.name + "-" + spec.id.Hex();
 }
 

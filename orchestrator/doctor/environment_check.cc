@@ -175,12 +175,12 @@ Finding CheckLimits(const LimitFacts& facts) {
         fmt::format("{} processes and threads are allowed to this user: too few for {}", *facts.processes, for_slots),
         "ulimit -u 4096, or fewer --slots"};
   if (facts.address_space)
-    return {
-        "limits", Level::warning,
-        fmt::format("address space is limited to {}; LibTorch maps more than it uses", BytesText(*facts.address_space)),
-        "ulimit -v unlimited"};
+    return {"limits", Level::warning,
+            fmt::format("address space is limited to {}; LibTorch maps more than it uses",
+                        FormatBytes(*facts.address_space)),
+            "ulimit -v unlimited"};
   if (facts.file_size)
-    return {"limits", Level::warning, fmt::format("files may not grow beyond {}", BytesText(*facts.file_size)),
+    return {"limits", Level::warning, fmt::format("files may not grow beyond {}", FormatBytes(*facts.file_size)),
             "ulimit -f unlimited"};
   if (facts.processor_seconds)
     return {"limits", Level::warning,

@@ -11,7 +11,7 @@
 namespace retort::orchestrator::doctor {
 
 // The names that begin with RETORT_ in cluster/ENVIRONMENT.md; defined in a file that the build generates.
-[[nodiscard]] const std::vector<std::string>& KnownVariables();
+[[nodiscard]] const std::vector<std::string>& ListKnownVariables();
 
 // A warning for every RETORT_ name in `environment` that nothing reads, with the nearest that something does.
 // One `ok` where there is none.

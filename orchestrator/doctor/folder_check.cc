@@ -197,7 +197,7 @@ Finding CheckFolder(const FolderFacts& facts) {
 }
 
 Finding CheckFreeSpace(const FolderFacts& facts) {
-  std::string what = BytesText(facts.free_bytes) + " free";
+  std::string what = FormatBytes(facts.free_bytes) + " free";
   const std::string remedy = "remove what is not needed there, or " + std::string(kElsewhere);
   if (facts.free_bytes < 16 * kFolderMiB)
     return {"disk", Level::problem, what + ": too little for one checkpoint", remedy};
@@ -260,7 +260,7 @@ Finding CheckFileClock(const FolderFacts& facts) {
   if (std::abs(ahead) > kClockTolerance)
     return {"file times", Level::warning,
             fmt::format("the clock of {} is {} {} that of this host", facts.file_system.mounted_at,
-                        DurationText(std::abs(ahead)), ahead > 0 ? "ahead of" : "behind"),
+                        FormatDuration(std::abs(ahead)), ahead > 0 ? "ahead of" : "behind"),
             "set both by NTP (timedatectl, chronyc tracking)"};
   return {"file times", Level::ok, "agree with this host's clock"};
 }

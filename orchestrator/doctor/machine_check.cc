@@ -95,7 +95,7 @@ constexpr std::int64_t kWorkerStarts = 256 * kMiB;   // LibTorch alone
 constexpr std::int64_t kWorkerTrains = 1024 * kMiB;  // with a small network and its data
 
 std::string Bytes(std::int64_t bytes) {
-  return BytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
+  return FormatBytes(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
 }
 
 std::string Slots(int slots) { return fmt::format("{} {}", slots, slots == 1 ? "slot" : "slots"); }
@@ -254,11 +254,11 @@ std::optional<Finding> CheckAllocation(const ClockFacts& facts) {
     return Finding{"allocation", Level::problem, "it has ended (" + facts.named_by + ")", "run in a new allocation"};
   if (*facts.seconds_left <= kRunGraceSeconds + cluster::kClosingSeconds)
     return Finding{"allocation", Level::problem,
-                   fmt::format("it ends in {} ({}): too little to start anything", DurationText(*facts.seconds_left),
+                   fmt::format("it ends in {} ({}): too little to start anything", FormatDuration(*facts.seconds_left),
                                facts.named_by),
                    "run in a new allocation"};
   return Finding{"allocation", Level::ok,
-                 fmt::format("it ends in {} ({}); a run saves and stops before", DurationText(*facts.seconds_left),
+                 fmt::format("it ends in {} ({}); a run saves and stops before", FormatDuration(*facts.seconds_left),
                              facts.named_by)};
 }
 

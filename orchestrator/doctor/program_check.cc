@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "cluster/launch_environment.h"
 #include "cluster/messages.h"
 #include "cluster/mpi_world.h"
+#include "cluster/spawn_setup.h"
 #include "cluster/worker_process.h"
 #include "orchestrator/agent/worker_query.h"
 #include "orchestrator/process/environment.h"
@@ -37,31 +37,15 @@ constexpr std::size_t kLineWidth = 160;
 constexpr std::chrono::milliseconds kPause{5};
 constexpr std::chrono::milliseconds kKillGrace{300};  // between SIGTERM and SIGKILL: mpirun removes its folders
 
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // 0 or an errno value. The program writes to `output`.
 int Start(const std::string& file, const std::vector<std::string>& words, const std::vector<std::string>& environment,
           int output, pid_t& pid) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, output, 1);
-  ::posix_spawn_file_actions_adddup2(&files, output, 2);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
-  const int error =
-      ::posix_spawn(&pid, file.c_str(), &files, &attributes, Pointers(words).data(), Pointers(environment).data());
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&files);
-  return error;
+  cluster::SpawnSetup setup;
+  int error = setup.CloseInput();
+  for (const int to : {1, 2})
+    if (error == 0) error = setup.Copy(output, to);
+  if (error == 0) error = setup.CloseFrom(3);
+  return error != 0 ? error : setup.Start(file, words, environment, pid);
 }
 
 // Until the end of the output or of the time; what goes beyond kMaxText is dropped.
@@ -136,7 +120,7 @@ ProgramRun RunProgram(const std::vector<std::string>& words, const std::vector<s
   return run;
 }
 
-std::string FirstLine(const std::string& text) {
+std::string FindFirstLine(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t begin = line.find_first_not_of(" \t\r-=*");
@@ -154,11 +138,11 @@ constexpr const char* kWrapper = "cluster/launch/mpirun.sh -np N retort run …"
 // The MPI library itself says which it is; no MPI_Init is needed for that.
 void LoadLibrary(MpiFacts& facts) {
   const Result<std::string> version = cluster::ReadMpiVersion(cluster::FindMpiLibrary(facts.launch));
-  if (version.ok()) facts.library_version = FirstLine(*version);
+  if (version.ok()) facts.library_version = FindFirstLine(*version);
   if (!version.ok()) facts.library_trouble = version.status().message();
 }
 
-int NumberOf(const std::vector<std::string>& environment, const char* name) {
+int ReadNumber(const std::vector<std::string>& environment, const char* name) {
   const std::string text = cluster::FindVariable(environment, name).value_or("");
   int value = 1;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -172,7 +156,7 @@ bool IsOpenMpi(const ProgramRun& version) { return Says(version, "Open MPI") || 
 // The sentence in mpirun's box of dashes that says most.
 std::string Complaint(const ProgramRun& run) {
   if (run.timed_out) return "no end within 3 s";
-  const std::string line = FirstLine(run.text);
+  const std::string line = FindFirstLine(run.text);
   return line.empty() ? fmt::format("exit code {}", run.code) : line;
 }
 
@@ -197,8 +181,8 @@ MpiFacts ReadMpiFacts(const std::vector<std::string>& environment, bool built) {
   MpiFacts facts;
   facts.built = built;
   facts.launch = cluster::ReadLaunchEnvironment(environment);
-  facts.allotted = NumberOf(environment, "SLURM_NTASKS");
-  facts.several_nodes = NumberOf(environment, "SLURM_JOB_NUM_NODES") > 1;
+  facts.allotted = ReadNumber(environment, "SLURM_NTASKS");
+  facts.several_nodes = ReadNumber(environment, "SLURM_JOB_NUM_NODES") > 1;
   facts.root = ::geteuid() == 0;
   if (!built) return facts;
   LoadLibrary(facts);
@@ -237,7 +221,7 @@ std::optional<Finding> CheckMpiLibrary(const MpiFacts& facts) {
     return Finding{
         "MPI library", Level::warning,
         fmt::format("libretort_mpi.so is compiled for Open MPI {}, {} is \"{}\": ranks would not find each other",
-                    library, facts.mpirun, FirstLine(facts.version.text)),
+                    library, facts.mpirun, FindFirstLine(facts.version.text)),
         fmt::format("put the bin folder of Open MPI {} first in PATH, or name its mpirun in RETORT_MPIRUN", library)};
   return Finding{"MPI library", Level::ok, facts.library_version.substr(0, facts.library_version.find(','))};
 }
@@ -254,8 +238,8 @@ Finding CheckMpirun(const MpiFacts& facts) {
   if (facts.version.timed_out)
     return {"mpirun", Level::warning, facts.mpirun + " --version does not end",
             "look at the disk that it is read from"};
-  const std::string launcher =
-      IsOpenMpi(facts.version) ? FirstLine(facts.version.text) : facts.mpirun + " " + FindSeries(facts.version.text);
+  const std::string launcher = IsOpenMpi(facts.version) ? FindFirstLine(facts.version.text)
+                                                        : facts.mpirun + " " + FindSeries(facts.version.text);
   if (!facts.asked) return {"mpirun", Level::ok, launcher};
   const bool allows_root = facts.root && IsOpenMpi(facts.version);
   const std::string root = allows_root ? " as root with --allow-run-as-root" : "";
@@ -320,8 +304,8 @@ WorkerFacts ReadWorkerFacts(const std::vector<std::string>& environment, const s
   facts.build = build;
   facts.program = cluster::FindVariable(environment, "RETORT_WORKER").value_or("");
   facts.named = !facts.program.empty();
-  if (!facts.named) facts.program = ProgramDirectory() + "/retort-worker";
-  facts.sleeper = cluster::CheckWorkerProgram(ProgramDirectory() + "/retort-sleeper").ok();
+  if (!facts.named) facts.program = GetProgramDirectory() + "/retort-worker";
+  facts.sleeper = cluster::CheckWorkerProgram(GetProgramDirectory() + "/retort-sleeper").ok();
   facts.cannot_run = cluster::CheckWorkerProgram(facts.program).message();
   if (!facts.cannot_run.empty()) return facts;
   const std::vector<std::string> clean = cluster::MakeWorkerEnvironment(environment, {});
@@ -353,10 +337,10 @@ Finding CheckWorker(const WorkerFacts& facts) {
   if (version.timed_out)
     return {"worker", Level::warning, facts.program + " does not say its version within 4 s", kColdDisk};
   if (!version.succeeded())
-    return {"worker", Level::problem, fmt::format("{} does not start: {}", facts.program, FirstLine(version.text)),
+    return {"worker", Level::problem, fmt::format("{} does not start: {}", facts.program, FindFirstLine(version.text)),
             Loads(version) ? unset : "bash cluster/setup.sh brings the libraries; then build again"};
   const std::string expected = "retort-worker " + facts.build;
-  const std::string said = FirstLine(version.text);
+  const std::string said = FindFirstLine(version.text);
   const bool other_messages = facts.report && facts.report->envelope != cluster::kEnvelopeVersion;
   if (said != expected || other_messages)
     return {

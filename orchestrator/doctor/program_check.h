@@ -31,7 +31,7 @@ struct ProgramRun {
 [[nodiscard]] std::string FindProgram(const std::string& program, const std::vector<std::string>& environment);
 
 // The first line of `text` that is not empty, cut to what fits a line.
-[[nodiscard]] std::string FirstLine(const std::string& text);
+[[nodiscard]] std::string FindFirstLine(const std::string& text);
 
 // Whether several ranks can start, and whether this process is one of them.
 

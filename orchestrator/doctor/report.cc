@@ -19,7 +19,7 @@ constexpr std::size_t kLevelWidth = 7;  // "warning"
 
 // What a program, a file or a variable said may hold anything.
 std::string OnOneLine(const std::string& text) {
-  std::string line = OneLine(text);
+  std::string line = MakeOneLine(text);
   const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
   line.erase(std::unique(line.begin(), line.end(), both_blank), line.end());
   while (line.ends_with(' ')) line.pop_back();
@@ -37,7 +37,7 @@ std::string LastLine(const Findings& findings) {
 
 }  // namespace
 
-std::string_view LevelName(Level level) {
+std::string_view GetLevelName(Level level) {
   switch (level) {
     case Level::ok:
       return "ok";
@@ -56,7 +56,7 @@ int CountFindings(const Findings& findings, Level level) {
       std::ranges::count_if(findings, [level](const Finding& finding) { return finding.level == level; }));
 }
 
-Findings WorstFirst(Findings findings) {
+Findings SortWorstFirst(Findings findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.level > b.level; });
   return findings;
@@ -65,7 +65,7 @@ Findings WorstFirst(Findings findings) {
 std::string ReportText(const Findings& findings, const std::function<std::string(Level, std::string_view)>& paint) {
   std::string text;
   for (const Finding& finding : findings) {
-    const std::string_view level = LevelName(finding.level);
+    const std::string_view level = GetLevelName(finding.level);
     text += paint(finding.level, level) + std::string(kLevelWidth - level.size() + 2, ' ');
     text += fmt::format("{}: {}\n", OnOneLine(finding.name), OnOneLine(finding.what));
     if (!finding.remedy.empty()) text += std::string(kLevelWidth + 2, ' ') + "-> " + OnOneLine(finding.remedy) + "\n";

@@ -28,10 +28,10 @@ using Findings = std::vector<Finding>;
 // Findings as people read them.
 
 // "ok", "note", "warning", "problem".
-[[nodiscard]] std::string_view LevelName(Level level);
+[[nodiscard]] std::string_view GetLevelName(Level level);
 [[nodiscard]] int CountFindings(const Findings& findings, Level level);
 // Problems, warnings, notes, then what is well; findings of one level keep their order.
-[[nodiscard]] Findings WorstFirst(Findings findings);
+[[nodiscard]] Findings SortWorstFirst(Findings findings);
 
 // A line a finding, its remedy indented below it, and a last line that counts. `paint` colours the level's
 // name; of control characters in a finding only the spaces are left.

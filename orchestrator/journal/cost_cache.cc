@@ -169,7 +169,7 @@ void CostRecorder::NoteEnd(Core& core, const AttemptEnded& event, double unix_se
   core.costs.Add(shape, *sample);
   // Other hosts' machines may be of another kind: they count for this run alone.
   const auto agent = core.fleet.agents().find(WorldRank{trial.place.first});
-  if (agent == core.fleet.agents().end() || HostKey(agent->second.registration) != host_) return;
+  if (agent == core.fleet.agents().end() || GetHostKey(agent->second.registration) != host_) return;
   fresh_.Add(shape, *sample);
   unsaved_ = true;
 }

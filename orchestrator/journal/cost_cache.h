@@ -40,7 +40,7 @@ class CostRecorder {
  public:
   static constexpr double kSavePauseSeconds = 30;
 
-  // `host`: HostKey of this host. Trials of other hosts count for this run alone: their machines may be of another
+  // `host`: GetHostKey of this host. Trials of other hosts count for this run alone: their machines may be of another
   // kind.
   CostRecorder(storage::Env& env, CostCache cache, std::string host);
 

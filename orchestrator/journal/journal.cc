@@ -78,7 +78,7 @@ void Pack(ByteWriter& bytes, storage::DeltaTextTable&, const AttemptEnded& event
   const auto& [attempt, succeeded, for_good, failure, detail, metrics, timings, digest, file, retry_at] = event;
   PutAttempt(bytes, attempt);
   bytes.U8(static_cast<std::uint8_t>((succeeded ? 1 : 0) | (for_good ? 2 : 0)));
-  bytes.Text(FailureName(failure));
+  bytes.Text(GetFailureName(failure));
   bytes.Text(detail);
   PutNumbers(bytes, metrics);
   PutNumbers(bytes, timings);
@@ -253,8 +253,8 @@ Result<JournalRecord> JournalCodec::Decode(std::uint16_t type, std::string_view 
   return JournalRecord(std::move(event));
 }
 
-std::string JournalPath(const std::string& results) { return results + "/journal.log"; }
-std::string LedgerPath(const std::string& results) { return results + "/ledger.log"; }
+std::string GetJournalPath(const std::string& results) { return results + "/journal.log"; }
+std::string GetLedgerPath(const std::string& results) { return results + "/ledger.log"; }
 std::string LockPath(const std::string& results) { return results + "/lock"; }
 
 Status ReplayRecord(const storage::Record& record, JournalCodec& codec, Core& core) {
@@ -276,7 +276,7 @@ Status ReplayJournal(const storage::LogContents& contents, JournalCodec& codec, 
 Result<Journal> Journal::Open(storage::Env& env, const std::string& results, Core& core) {
   storage::LogContents contents;
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<storage::RecordLog> log,
-                          storage::RecordLog::Open(env, JournalPath(results), storage::LogKind::journal, &contents));
+                          storage::RecordLog::Open(env, GetJournalPath(results), storage::LogKind::journal, &contents));
   JournalCodec codec;
   RETORT_RETURN_IF_ERROR(ReplayJournal(contents, codec, core));
   return Journal(std::move(log), std::move(codec));

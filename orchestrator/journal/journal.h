@@ -45,8 +45,8 @@ class JournalCodec {
 
 // Paths in a results folder.
 
-[[nodiscard]] std::string JournalPath(const std::string& results);
-[[nodiscard]] std::string LedgerPath(const std::string& results);
+[[nodiscard]] std::string GetJournalPath(const std::string& results);
+[[nodiscard]] std::string GetLedgerPath(const std::string& results);
 [[nodiscard]] std::string LockPath(const std::string& results);
 
 // Applies the next record of a journal. Error: as ReplayJournal, without the offset.

@@ -16,7 +16,7 @@ namespace {
 Status CheckLedger(storage::Env& env, const Core& core) {
   if (core.ledger_noted() == 0) return {};
   RETORT_ASSIGN_OR_RETURN(const std::uint64_t held,
-                          storage::CountReservations(env, LedgerPath(core.settings().results)));
+                          storage::CountReservations(env, GetLedgerPath(core.settings().results)));
   const std::string lost = DescribeLostLedger(core, held);
   return lost.empty() ? Status() : EnvironmentError(lost);
 }
@@ -81,7 +81,7 @@ std::string DescribeLostLedger(const Core& core, std::uint64_t reservations) {
       "more. Restore the file from a copy; without one this sweep's data cost an unknown amount, and it can "
       "only "
       "be run anew in another folder (--results)",
-      LedgerPath(core.settings().results), reservations, core.ledger_noted());
+      GetLedgerPath(core.settings().results), reservations, core.ledger_noted());
 }
 
 Result<Recovered> RecoverResults(storage::Env& env, const Settings& settings) {
@@ -89,7 +89,7 @@ Result<Recovered> RecoverResults(storage::Env& env, const Settings& settings) {
   RETORT_ASSIGN_OR_RETURN(Journal journal, Journal::Open(env, settings.results, core));
   RETORT_RETURN_IF_ERROR(CheckLedger(env, core));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<storage::PrivacyLedger> ledger,
-                          storage::PrivacyLedger::Open(env, LedgerPath(settings.results)));
+                          storage::PrivacyLedger::Open(env, GetLedgerPath(settings.results)));
   core.charges.Load(ledger->entries());
   RETORT_RETURN_IF_ERROR(NoteLostTrials(env, core));
   return Recovered{std::move(core), std::move(journal), std::move(ledger)};

@@ -43,10 +43,10 @@ Result<AmendRequest> ReadRequest(storage::Env& env, const std::string& path) {
 
 }  // namespace
 
-std::string RequestsPath(const std::string& results) { return results + "/requests"; }
+std::string GetRequestsPath(const std::string& results) { return results + "/requests"; }
 
 RequestInbox::RequestInbox(storage::Env& env, std::string results)
-    : env_(env), folder_(RequestsPath(std::move(results))) {}
+    : env_(env), folder_(GetRequestsPath(std::move(results))) {}
 
 std::vector<ReceivedRequest> RequestInbox::Look(Now now) {
   std::vector<ReceivedRequest> received;
@@ -85,25 +85,25 @@ void RequestInbox::RemoveOldAnswers(const std::vector<std::string>& names) {
 
 Status SubmitRequest(storage::Env& env, const std::string& results, const std::string& name,
                      const AmendRequest& request) {
-  RETORT_RETURN_IF_ERROR(env.CreateDirectories(RequestsPath(results)));
-  return env.WriteFileAtomically(MakePath(RequestsPath(results), name, kRequestSuffix), EncodeRequest(request));
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(GetRequestsPath(results)));
+  return env.WriteFileAtomically(MakePath(GetRequestsPath(results), name, kRequestSuffix), EncodeRequest(request));
 }
 
 std::string RequestName(double unix_seconds, const std::string& host, int process) {
-  const std::string from = Sha256Hex(fmt::format("{} {}", host, process)).substr(0, 12);
+  const std::string from = ComputeSha256Hex(fmt::format("{} {}", host, process)).substr(0, 12);
   return fmt::format("{:017.0f}-{}", unix_seconds * 1e6, from);
 }
 
 bool IsRequestWaiting(storage::Env& env, const std::string& results, const std::string& name) {
-  return storage::MayExist(env, MakePath(RequestsPath(results), name, kRequestSuffix));
+  return storage::MayExist(env, MakePath(GetRequestsPath(results), name, kRequestSuffix));
 }
 
 Status WithdrawRequest(storage::Env& env, const std::string& results, const std::string& name) {
-  return env.Remove(MakePath(RequestsPath(results), name, kRequestSuffix));
+  return env.Remove(MakePath(GetRequestsPath(results), name, kRequestSuffix));
 }
 
 std::optional<AmendAnswer> FetchAnswer(storage::Env& env, const std::string& results, const std::string& name) {
-  const std::string path = MakePath(RequestsPath(results), name, kAnswerSuffix);
+  const std::string path = MakePath(GetRequestsPath(results), name, kAnswerSuffix);
   if (!storage::MayExist(env, path)) return std::nullopt;
   const Result<std::string> bytes = env.ReadSmallFile(path, kMaxRequestBytes);
   if (!bytes.ok()) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<AmendAnswer> FetchAnswer(storage::Env& env, const std::string& res
 
 std::size_t CountRequests(storage::Env& env, const std::string& results) {
   std::size_t count = 0;
-  for (const std::string& file : FilesIn(env, RequestsPath(results)))
+  for (const std::string& file : FilesIn(env, GetRequestsPath(results)))
     if (NameIn(file, kRequestSuffix)) ++count;
   return count;
 }

@@ -15,7 +15,7 @@
 
 namespace retort::orchestrator {
 
-[[nodiscard]] std::string RequestsPath(const std::string& results);
+[[nodiscard]] std::string GetRequestsPath(const std::string& results);
 
 struct ReceivedRequest {
   std::string name;  // for the answer; names grow with the time at which they were made

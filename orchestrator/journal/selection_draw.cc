@@ -22,9 +22,9 @@ constexpr const char* kMark = "hidden-trials";
 constexpr const char* kStands = "stands";  // in TrialSpec::draw of the trial that stands for a selection
 constexpr std::uint64_t kSeeds = std::uint64_t{1} << 53;
 
-std::string DrawPath(const std::string& results) { return HiddenFolder(results) + "/draw.json"; }
+std::string DrawPath(const std::string& results) { return GetHiddenFolder(results) + "/draw.json"; }
 
-std::string HexOf(std::uint64_t bits) { return TrialId(bits).Hex(); }
+std::string FormatHex(std::uint64_t bits) { return TrialId(bits).Hex(); }
 
 std::uint64_t FirstBits(const std::array<std::uint8_t, 32>& digest) {
   std::uint64_t bits = 0;
@@ -34,7 +34,7 @@ std::uint64_t FirstBits(const std::array<std::uint8_t, 32>& digest) {
 
 double FindScore(const storage::ResultRow& row, const std::string& metric) {
   constexpr double kLowest = -std::numeric_limits<double>::infinity();
-  if (row.state != StateName(TrialState::succeeded)) return kLowest;
+  if (row.state != GetStateName(TrialState::succeeded)) return kLowest;
   for (const auto& [name, value] : row.metrics)
     if (name == metric) return std::isnan(value) ? kLowest : value;
   return kLowest;
@@ -51,9 +51,9 @@ Result<Pick> DecodePick(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string HiddenFolder(const std::string& results) { return results + "/hidden"; }
+std::string GetHiddenFolder(const std::string& results) { return results + "/hidden"; }
 
-std::string HiddenResults(const std::string& results) { return HiddenFolder(results) + "/run"; }
+std::string GetHiddenResults(const std::string& results) { return GetHiddenFolder(results) + "/run"; }
 
 std::string DescribeHidden(storage::Env& env, const std::string& results) {
   if (!storage::MayExist(env, results + "/" + kMark)) return "";
@@ -70,14 +70,14 @@ Status MarkHidden(storage::Env& env, const std::string& results) {
 
 TrialSpec MakeSelectionTrial(const SweepPlan& plan) {
   const SelectSpec& select = *plan.select;
-  std::string all = select.score + '\n' + select.distribution + '\n' + ExactNumber(select.mean) + '\n' +
-                    (select.eta ? ExactNumber(*select.eta) : "") + '\n';
-  if (select.score_noise > 0) all += ExactNumber(select.score_noise) + '\n';
+  std::string all = select.score + '\n' + select.distribution + '\n' + FormatExactNumber(select.mean) + '\n' +
+                    (select.eta ? FormatExactNumber(*select.eta) : "") + '\n';
+  if (select.score_noise > 0) all += FormatExactNumber(select.score_noise) + '\n';
   for (const TrialSpec& candidate : plan.trials) all += candidate.id.Hex() + '\n';
   TrialSpec spec = plan.trials.front();
   spec.score = select.score;
   spec.score_noise = select.score_noise;
-  spec.draw = kStands + (" " + Sha256Hex(all));
+  spec.draw = kStands + (" " + ComputeSha256Hex(all));
   spec.axes.clear();
   spec.name = "selection" + (spec.data ? "-" + spec.data->name : "");
   spec.id = ComputeTrialId(spec);
@@ -92,7 +92,7 @@ SelectionDraw DrawSelection(TrialId selection, const privacy::DrawLaw& law, std:
     Pick pick;
     pick.candidate = static_cast<std::size_t>(privacy::DrawBelow(static_cast<std::int64_t>(candidates), bits));
     pick.seed = bits() % kSeeds;
-    pick.nonce = HexOf(bits());
+    pick.nonce = FormatHex(bits());
     draw.picks.push_back(std::move(pick));
   }
   return draw;
@@ -128,7 +128,7 @@ Result<std::optional<SelectionDraw>> ReadDraw(storage::Env& env, const std::stri
 Status WriteDraw(storage::Env& env, const std::string& results, const SelectionDraw& draw) {
   nlohmann::json picks = nlohmann::json::array();
   for (const Pick& pick : draw.picks) picks.push_back({pick.candidate, pick.seed, pick.nonce});
-  RETORT_RETURN_IF_ERROR(env.CreateDirectories(HiddenFolder(results)));
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(GetHiddenFolder(results)));
   return env.WriteFileAtomically(
       DrawPath(results),
       DumpJson({{"version", kDrawVersion}, {"selection", draw.selection.Hex()}, {"picks", std::move(picks)}}) + "\n");
@@ -159,7 +159,7 @@ Result<std::size_t> ChooseBest(const Core& core, const std::vector<TrialSpec>& d
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const Trial* trial = core.Find(drawn[i].id);
     if (trial == nullptr || !trial->row) return DamageError("a drawn trial has no row");
-    RETORT_ASSIGN_OR_RETURN(const storage::ResultRow row, trial->row.Read(StateName(trial->state)));
+    RETORT_ASSIGN_OR_RETURN(const storage::ResultRow row, trial->row.Read(GetStateName(trial->state)));
     const double score = FindScore(row, drawn[i].score);
     if (score > highest) {
       best = i;

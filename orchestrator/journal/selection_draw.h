@@ -18,9 +18,9 @@
 namespace retort::orchestrator {
 
 // What lies below a results folder while a selection goes on.
-[[nodiscard]] std::string HiddenFolder(const std::string& results);
+[[nodiscard]] std::string GetHiddenFolder(const std::string& results);
 // The results folder of the drawn trials, in it; no command shows it.
-[[nodiscard]] std::string HiddenResults(const std::string& results);
+[[nodiscard]] std::string GetHiddenResults(const std::string& results);
 // Why a folder that holds drawn trials is not shown; empty for every other folder.
 [[nodiscard]] std::string DescribeHidden(storage::Env& env, const std::string& results);
 // Marks a results folder as one of drawn trials. Error: environment.

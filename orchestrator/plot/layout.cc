@@ -17,18 +17,18 @@ constexpr double kSlant = 3.14159265358979 / 6;
 
 class Arranger {
  public:
-  Arranger(const Picture& picture, const TextMeasure& measure) : picture_(picture), measure_(measure) {}
+  Arranger(const Chart& chart, const TextMeasure& measure) : chart_(chart), measure_(measure) {}
 
   Layout Run() {
     layout_.width = PageWidth();
     top_ = kMargin;
-    for (const std::string& line : Wrapped(picture_.title, kTitle, Inner(), measure_))
+    for (const std::string& line : WrapText(chart_.title, kTitle, Inner(), measure_))
       top_ = Put(TextRole::title, line, kTitle, kMargin, top_);
-    if (!picture_.title.empty()) top_ += 4;
+    if (!chart_.title.empty()) top_ += 4;
     PlaceLegend();
-    if (picture_.marks == Marks::sheets)
+    if (chart_.marks == Marks::sheets)
       PlaceSheets();
-    else if (picture_.marks == Marks::map)
+    else if (chart_.marks == Marks::map)
       PlaceMaps();
     else
       PlacePanels();
@@ -43,44 +43,44 @@ class Arranger {
 
   // A line with its box's corner at (x, y); returns where the next line begins.
   double Put(TextRole role, const std::string& text, Font font, double x, double y) {
-    layout_.texts.push_back({role, {x, y, Width(text, font), LineHeight(font)}, text, font, Turn::none});
-    return y + LineHeight(font);
+    layout_.texts.push_back({role, {x, y, Width(text, font), ComputeLineHeight(font)}, text, font, Turn::none});
+    return y + ComputeLineHeight(font);
   }
   double PutCentred(TextRole role, const std::string& text, Font font, double centre, double y) {
     return Put(role, text, font, centre - Width(text, font) / 2, y);
   }
 
   [[nodiscard]] std::size_t Columns() const {
-    const std::size_t panels = std::max<std::size_t>(1, picture_.panels.size());
+    const std::size_t panels = std::max<std::size_t>(1, chart_.panels.size());
     return panels == 4 ? 2 : std::min<std::size_t>(panels, 3);
   }
 
   [[nodiscard]] double PageWidth() const {
-    if (picture_.marks == Marks::sheets) return 500;
+    if (chart_.marks == Marks::sheets) return 500;
     std::size_t lines = 1;
-    for (const Panel& panel : picture_.panels) lines = std::max(lines, panel.lines.size());
-    const double slots = static_cast<double>(picture_.x.categories.size() * Columns());
+    for (const Panel& panel : chart_.panels) lines = std::max(lines, panel.lines.size());
+    const double slots = static_cast<double>(chart_.x.categories.size() * Columns());
     const double wanted =
-        picture_.marks == Marks::bars ? 70 + slots * (14 + 11 * static_cast<double>(lines)) : 70 + slots * 30;
+        chart_.marks == Marks::bars ? 70 + slots * (14 + 11 * static_cast<double>(lines)) : 70 + slots * 30;
     return std::clamp(wanted, Columns() == 1 ? 420.0 : 510.0, 860.0);
   }
 
   void PlaceLegend() {
-    const std::vector<LegendEntry> entries = MakeLegend(picture_);
+    const std::vector<LegendEntry> entries = MakeLegend(chart_);
     if (entries.empty()) return;
     double x = kMargin;
     for (const LegendEntry& entry : entries) {
-      const std::string label = Shortened(entry.label, kLegend, Inner() - kSwatch - kSwatchGap, measure_);
+      const std::string label = ShortenText(entry.label, kLegend, Inner() - kSwatch - kSwatchGap, measure_);
       const double width = kSwatch + kSwatchGap + Width(label, kLegend);
       if (x > kMargin && x + width > layout_.width - kMargin) {
         x = kMargin;
-        top_ += LineHeight(kLegend) + 1;
+        top_ += ComputeLineHeight(kLegend) + 1;
       }
-      layout_.legend.push_back({entry, {x, top_, kSwatch, LineHeight(kLegend)}});
+      layout_.legend.push_back({entry, {x, top_, kSwatch, ComputeLineHeight(kLegend)}});
       Put(TextRole::legend, label, kLegend, x + kSwatch + kSwatchGap, top_);
       x += width + kEntryGap;
     }
-    top_ += LineHeight(kLegend) + 6;
+    top_ += ComputeLineHeight(kLegend) + 6;
   }
 
   [[nodiscard]] double WidestTick() const {
@@ -93,27 +93,27 @@ class Arranger {
   void PlaceMaps() {
     const auto columns = static_cast<double>(Columns());
     const double gaps = kPanelGap * (columns - 1), side = std::min(kMapSide, (Inner() - gaps) / columns);
-    layout_.x = layout_.y = MapScale(picture_);
+    layout_.x = layout_.y = MapScale(chart_);
     top_ = PlaceFrames((layout_.width - columns * side - gaps) / 2, side, side) + 2;
   }
 
   void PlacePanels() {
     const std::size_t columns = Columns();
-    const double label = picture_.y.label.empty() ? 0 : LineHeight(kAxisLabel) + 3;
+    const double label = chart_.y.label.empty() ? 0 : ComputeLineHeight(kAxisLabel) + 3;
     // The labels' widths follow from the height of the frame, which follows from its width: one guess is enough.
     const double per_width = columns == 1 ? 0.58 : columns == 2 ? 0.72 : 0.85;
     double frame_width =
         (Inner() - label - 26 - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     const double frame_height = std::min(260.0, per_width * frame_width);
-    layout_.y = VerticalScale(picture_, frame_height, kTickFont);
+    layout_.y = MakeVerticalScale(chart_, frame_height, kTickFont);
     const double left = kMargin + label + WidestTick() + kTickLength + kTickGap;
     frame_width =
         (layout_.width - kMargin - left - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
-    layout_.x = HorizontalScale(picture_, frame_width, kTickFont, measure_);
+    layout_.x = MakeHorizontalScale(chart_, frame_width, kTickFont, measure_);
     const double first = top_;
     top_ = PlaceFrames(left, frame_width, frame_height) + 2;
     const double centre = left + (layout_.width - kMargin - left) / 2;
-    for (const std::string& line : Wrapped(picture_.x.label, kAxisLabel, layout_.width - left - kMargin, measure_))
+    for (const std::string& line : WrapText(chart_.x.label, kAxisLabel, layout_.width - left - kMargin, measure_))
       top_ = PutCentred(TextRole::axis_label, line, kAxisLabel, centre, top_);
     const double bottom = layout_.panels.back().frame.bottom();
     PutYLabel((first + bottom) / 2, bottom - first);
@@ -121,8 +121,8 @@ class Arranger {
 
   // Below `top_`, with titles and what stands at the ticks. Returns where they end.
   double PlaceFrames(double left, double frame_width, double frame_height) {
-    const std::size_t columns = Columns(), count = picture_.panels.size();
-    const bool titled = std::any_of(picture_.panels.begin(), picture_.panels.end(),
+    const std::size_t columns = Columns(), count = chart_.panels.size();
+    const bool titled = std::any_of(chart_.panels.begin(), chart_.panels.end(),
                                     [](const Panel& panel) { return !panel.title.empty(); });
     const double first = top_;
     double lowest = top_;
@@ -131,7 +131,7 @@ class Arranger {
       const std::size_t row = i / columns, column = i % columns;
       panel.labelled_y = column == 0;
       panel.labelled_x = i + columns >= count;
-      const double title = titled ? LineHeight(kPanelTitle) + 2 : 0;
+      const double title = titled ? ComputeLineHeight(kPanelTitle) + 2 : 0;
       panel.frame = {left + static_cast<double>(column) * (frame_width + kPanelGap),
                      first + title + static_cast<double>(row) * (frame_height + title + kPanelGap), frame_width,
                      frame_height};
@@ -141,15 +141,15 @@ class Arranger {
     return lowest;
   }
 
-  [[nodiscard]] double HalfTick() const { return LineHeight(kTickFont) / 2; }
+  [[nodiscard]] double HalfTick() const { return ComputeLineHeight(kTickFont) / 2; }
 
   // Returns where the panel's labels end.
   double LabelPanel(std::size_t index, const PlacedPanel& panel) {
     const Box& frame = panel.frame;
-    const std::string& title = picture_.panels[index].title;
+    const std::string& title = chart_.panels[index].title;
     if (!title.empty())
-      PutCentred(TextRole::panel_title, Shortened(title, kPanelTitle, frame.width, measure_), kPanelTitle,
-                 frame.x + frame.width / 2, frame.y - LineHeight(kPanelTitle) - 2);
+      PutCentred(TextRole::panel_title, ShortenText(title, kPanelTitle, frame.width, measure_), kPanelTitle,
+                 frame.x + frame.width / 2, frame.y - ComputeLineHeight(kPanelTitle) - 2);
     if (panel.labelled_y) {
       for (const Tick& tick : layout_.y.ticks) {
         const double width = Width(tick.label, kTickFont);
@@ -159,20 +159,20 @@ class Arranger {
     }
     if (!panel.labelled_x || layout_.x.ticks.empty()) return frame.bottom();
     const double y = frame.bottom() + kTickLength + kTickGap;
-    return picture_.x.categories.empty() ? LabelNumbers(frame, y) : LabelCategories(frame, y);
+    return chart_.x.categories.empty() ? LabelNumbers(frame, y) : LabelCategories(frame, y);
   }
 
   double LabelNumbers(const Box& frame, double y) {
     for (const Tick& tick : layout_.x.ticks)
       PutCentred(TextRole::tick, tick.label, kTickFont, frame.x + layout_.x.At(tick.at) * frame.width, y);
-    return y + LineHeight(kTickFont);
+    return y + ComputeLineHeight(kTickFont);
   }
 
   double LabelCategories(const Box& frame, double y) {
-    const double slot = frame.width / static_cast<double>(picture_.x.categories.size()) - 4;
+    const double slot = frame.width / static_cast<double>(chart_.x.categories.size()) - 4;
     bool fit = true;
     for (const Tick& tick : layout_.x.ticks) {
-      const auto lines = Wrapped(tick.label, kTickFont, slot, measure_);
+      const auto lines = WrapText(tick.label, kTickFont, slot, measure_);
       fit = fit && lines.size() <= 3 && std::all_of(lines.begin(), lines.end(), [&](const std::string& line) {
               return Width(line, kTickFont) <= slot;
             });
@@ -185,7 +185,7 @@ class Arranger {
         continue;
       }
       double line_y = y;
-      for (const std::string& line : Wrapped(tick.label, kTickFont, slot, measure_))
+      for (const std::string& line : WrapText(tick.label, kTickFont, slot, measure_))
         line_y = PutCentred(TextRole::tick, line, kTickFont, centre, line_y);
       lowest = std::max(lowest, line_y);
     }
@@ -194,8 +194,8 @@ class Arranger {
 
   // Ends below `x`; no longer than an inch.
   double PutSlanted(const std::string& label, double x, double y) {
-    const std::string text = Shortened(label, kTickFont, 72, measure_);
-    const double width = Width(text, kTickFont), height = LineHeight(kTickFont);
+    const std::string text = ShortenText(label, kTickFont, 72, measure_);
+    const double width = Width(text, kTickFont), height = ComputeLineHeight(kTickFont);
     const Box box{x + 3 - width * std::cos(kSlant) - height * std::sin(kSlant), y,
                   width * std::cos(kSlant) + height * std::sin(kSlant),
                   width * std::sin(kSlant) + height * std::cos(kSlant)};
@@ -204,20 +204,20 @@ class Arranger {
   }
 
   void PutYLabel(double middle, double most) {
-    if (picture_.y.label.empty()) return;
-    const std::string text = Shortened(picture_.y.label, kAxisLabel, std::max(most, 60.0), measure_);
+    if (chart_.y.label.empty()) return;
+    const std::string text = ShortenText(chart_.y.label, kAxisLabel, std::max(most, 60.0), measure_);
     const double width = Width(text, kAxisLabel);
     layout_.texts.push_back({TextRole::axis_label,
-                             {kMargin, middle - width / 2, LineHeight(kAxisLabel), width},
+                             {kMargin, middle - width / 2, ComputeLineHeight(kAxisLabel), width},
                              text,
                              kAxisLabel,
                              Turn::upwards});
   }
 
   void PlaceSheets() {
-    const std::size_t count = picture_.sheets.size();
+    const std::size_t count = chart_.sheets.size();
     const std::size_t columns =
-        std::clamp<std::size_t>(picture_.columns == 0 ? std::min<std::size_t>(count, 4) : picture_.columns, 1, 8);
+        std::clamp<std::size_t>(chart_.columns == 0 ? std::min<std::size_t>(count, 4) : chart_.columns, 1, 8);
     const double slot = (Inner() - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     const double side = std::min(slot, 150.0);
     for (std::size_t i = 0; i < count; i += columns) {
@@ -228,14 +228,14 @@ class Arranger {
 
   // Titles stand on one line, images below, then notes. Returns where the row ends.
   double PlaceSheetRow(std::size_t begin, std::size_t end, double slot, double side) {
-    const double images_y = top_ + TitleLines(begin, end, slot) * LineHeight(kPanelTitle) + 2;
+    const double images_y = top_ + TitleLines(begin, end, slot) * ComputeLineHeight(kPanelTitle) + 2;
     double lowest = images_y;
     for (std::size_t i = begin; i < end; ++i) {
-      const Sheet& sheet = picture_.sheets[i];
+      const Sheet& sheet = chart_.sheets[i];
       const double x = kMargin + static_cast<double>(i - begin) * (slot + kPanelGap);
       double y = top_;
-      for (const std::string& line : Wrapped(sheet.title, kPanelTitle, slot, measure_))
-        y = Put(TextRole::panel_title, Shortened(line, kPanelTitle, slot, measure_), kPanelTitle, x, y);
+      for (const std::string& line : WrapText(sheet.title, kPanelTitle, slot, measure_))
+        y = Put(TextRole::panel_title, ShortenText(line, kPanelTitle, slot, measure_), kPanelTitle, x, y);
       PlacedSheet placed;
       while (placed.across * placed.across < sheet.count) ++placed.across;
       placed.down = std::max<std::int64_t>(1, (sheet.count + placed.across - 1) / placed.across);
@@ -246,8 +246,8 @@ class Arranger {
       layout_.sheets.push_back(placed);
       y = placed.images.bottom() + 2;
       for (const std::string& note : sheet.notes)
-        for (const std::string& line : Wrapped(note, kNote, slot, measure_))
-          y = Put(TextRole::note, Shortened(line, kNote, slot, measure_), kNote, x, y);
+        for (const std::string& line : WrapText(note, kNote, slot, measure_))
+          y = Put(TextRole::note, ShortenText(line, kNote, slot, measure_), kNote, x, y);
       lowest = std::max(lowest, y);
     }
     return lowest;
@@ -256,18 +256,18 @@ class Arranger {
   [[nodiscard]] double TitleLines(std::size_t begin, std::size_t end, double slot) const {
     std::size_t lines = 0;
     for (std::size_t i = begin; i < end; ++i)
-      lines = std::max(lines, Wrapped(picture_.sheets[i].title, kPanelTitle, slot, measure_).size());
+      lines = std::max(lines, WrapText(chart_.sheets[i].title, kPanelTitle, slot, measure_).size());
     return static_cast<double>(lines);
   }
 
   void PlaceCaption() {
     top_ += 6;
-    for (const std::string& paragraph : picture_.caption)
-      for (const std::string& line : Wrapped(paragraph, kCaption, Inner(), measure_))
-        top_ = Put(TextRole::caption, Shortened(line, kCaption, Inner(), measure_), kCaption, kMargin, top_);
+    for (const std::string& paragraph : chart_.caption)
+      for (const std::string& line : WrapText(paragraph, kCaption, Inner(), measure_))
+        top_ = Put(TextRole::caption, ShortenText(line, kCaption, Inner(), measure_), kCaption, kMargin, top_);
   }
 
-  const Picture& picture_;
+  const Chart& chart_;
   const TextMeasure& measure_;
   Layout layout_;
   double top_ = 0;  // what lies above is taken
@@ -279,8 +279,8 @@ bool Has(const std::vector<LegendEntry>& entries, const LegendEntry& wanted) {
   });
 }
 
-void AddLines(const Picture& picture, std::vector<LegendEntry>& entries) {
-  for (const Panel& panel : picture.panels) {
+void AddLines(const Chart& chart, std::vector<LegendEntry>& entries) {
+  for (const Panel& panel : chart.panels) {
     for (const Line& line : panel.lines) {
       const LegendEntry entry{LegendEntry::Kind::line, line.style, line.label};
       LegendEntry quoted = entry;
@@ -298,22 +298,22 @@ void AddLines(const Picture& picture, std::vector<LegendEntry>& entries) {
 
 }  // namespace
 
-std::size_t RuleNumber(const Picture& picture, const std::string& label) {
+std::size_t FindRuleNumber(const Chart& chart, const std::string& label) {
   std::vector<std::string> labels;
-  for (const Panel& panel : picture.panels)
+  for (const Panel& panel : chart.panels)
     for (const Rule& rule : panel.rules)
       if (std::find(labels.begin(), labels.end(), rule.label) == labels.end()) labels.push_back(rule.label);
   return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
 
-std::vector<LegendEntry> MakeLegend(const Picture& picture) {
+std::vector<LegendEntry> MakeLegend(const Chart& chart) {
   std::vector<LegendEntry> entries;
-  AddLines(picture, entries);
+  AddLines(chart, entries);
   if (entries.size() == 1 && entries.front().label.empty()) entries.clear();
   bool published = false, gaps = false;
-  for (const Panel& panel : picture.panels) {
+  for (const Panel& panel : chart.panels) {
     for (const Rule& rule : panel.rules) {
-      const LegendEntry entry{LegendEntry::Kind::rule, RuleNumber(picture, rule.label), rule.label};
+      const LegendEntry entry{LegendEntry::Kind::rule, FindRuleNumber(chart, rule.label), rule.label};
       if (!Has(entries, entry)) entries.push_back(entry);
     }
     for (const Line& line : panel.lines) {
@@ -326,6 +326,6 @@ std::vector<LegendEntry> MakeLegend(const Picture& picture) {
   return entries;
 }
 
-Layout Arrange(const Picture& picture, const TextMeasure& measure) { return Arranger(picture, measure).Run(); }
+Layout Arrange(const Chart& chart, const TextMeasure& measure) { return Arranger(chart, measure).Run(); }
 
 }  // namespace retort::orchestrator::plot

@@ -1,11 +1,11 @@
-// Places everything in a picture. All lengths are in points (1/72 inch), y downwards.
+// Places everything in a chart. All lengths are in points (1/72 inch), y downwards.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "orchestrator/plot/picture.h"
+#include "orchestrator/plot/chart.h"
 #include "orchestrator/plot/scales.h"
 #include "orchestrator/plot/text_measure.h"
 
@@ -59,17 +59,17 @@ struct Layout {
   double width = 0, height = 0;
   std::vector<PlacedText> texts;
   std::vector<PlacedEntry> legend;
-  std::vector<PlacedPanel> panels;  // as picture.panels
-  std::vector<PlacedSheet> sheets;  // as picture.sheets
+  std::vector<PlacedPanel> panels;  // as chart.panels
+  std::vector<PlacedSheet> sheets;  // as chart.sheets
   Scale x, y;
 };
 
 // The legend's entries in order: lines, rules, then what hollow markers and crosses mean.
-[[nodiscard]] std::vector<LegendEntry> MakeLegend(const Picture& picture);
-// The number of a rule among those of the picture, by label.
-[[nodiscard]] std::size_t RuleNumber(const Picture& picture, const std::string& label);
+[[nodiscard]] std::vector<LegendEntry> MakeLegend(const Chart& chart);
+// The number of a rule among those of the chart, by label.
+[[nodiscard]] std::size_t FindRuleNumber(const Chart& chart, const std::string& label);
 
 // Nothing overlaps: not the texts each other, the legend or the panels (slanted texts in their boxes excepted).
-[[nodiscard]] Layout Arrange(const Picture& picture, const TextMeasure& measure);
+[[nodiscard]] Layout Arrange(const Chart& chart, const TextMeasure& measure);
 
 }  // namespace retort::orchestrator::plot

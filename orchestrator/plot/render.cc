@@ -12,8 +12,8 @@
 
 #include "experiments/base/number_text.h"
 #include "orchestrator/plot/canvas.h"
+#include "orchestrator/plot/chart.h"
 #include "orchestrator/plot/layout.h"
-#include "orchestrator/plot/picture.h"
 
 namespace retort::orchestrator::plot {
 namespace {
@@ -91,7 +91,7 @@ void PaintSwatch(const PlacedEntry& placed, Marks marks, Canvas& canvas) {
   }
 }
 
-Colour InkOf(TextRole role) { return role == TextRole::caption || role == TextRole::note ? kFaint : kInk; }
+Colour ChooseInk(TextRole role) { return role == TextRole::caption || role == TextRole::note ? kFaint : kInk; }
 
 // Faint and large across a box.
 void PaintBadge(const std::string& badge, const Box& box, Canvas& canvas) {
@@ -131,8 +131,8 @@ void PaintLegend(const Layout& layout, Marks marks, Canvas& canvas) {
 void PaintTexts(const Layout& layout, Canvas& canvas) {
   for (const PlacedText& placed : layout.texts) {
     const Box& box = placed.box;
-    const double above = Ascent(placed.font) + (LineHeight(placed.font) - placed.font.size) / 2;
-    const Colour ink = InkOf(placed.role);
+    const double above = ComputeAscent(placed.font) + (ComputeLineHeight(placed.font) - placed.font.size) / 2;
+    const Colour ink = ChooseInk(placed.role);
     if (placed.turn == Turn::none) {
       canvas.Text(placed.text, box.x, box.y + above, placed.font, ink);
     } else if (placed.turn == Turn::upwards) {
@@ -156,26 +156,26 @@ constexpr Font kValueFont{6.5, false};
 
 class PanelPainter {
  public:
-  PanelPainter(const Picture& picture, const Layout& layout, std::size_t panel, Canvas& canvas)
-      : picture_(picture),
+  PanelPainter(const Chart& chart, const Layout& layout, std::size_t panel, Canvas& canvas)
+      : chart_(chart),
         layout_(layout),
-        panel_(picture.panels[panel]),
+        panel_(chart.panels[panel]),
         placed_(layout.panels[panel]),
         frame_(placed_.frame),
         canvas_(canvas) {}
 
   void Paint() {
-    if (picture_.marks == Marks::map && panel_.lines.empty()) return PaintMissing(frame_, canvas_);
-    PaintBadge(picture_.badge, frame_, canvas_);
-    if (picture_.marks == Marks::map) return PaintMap();
+    if (chart_.marks == Marks::map && panel_.lines.empty()) return PaintMissing(frame_, canvas_);
+    PaintBadge(chart_.badge, frame_, canvas_);
+    if (chart_.marks == Marks::map) return PaintMap();
     PaintGrid();
     canvas_.Clip(frame_.x, frame_.y, frame_.width, frame_.height);
     for (const Rule& rule : panel_.rules) PaintRule(rule);
-    if (picture_.marks == Marks::bars)
+    if (chart_.marks == Marks::bars)
       PaintBars();
     else
       for (std::size_t i = 0; i < panel_.lines.size(); ++i) PaintUnderLine(i);
-    if (picture_.marks != Marks::bars)
+    if (chart_.marks != Marks::bars)
       for (std::size_t i = 0; i < panel_.lines.size(); ++i) PaintLine(i);
     canvas_.Unclip();
     PaintAxes();
@@ -185,7 +185,7 @@ class PanelPainter {
   [[nodiscard]] double X(double value) const { return frame_.x + layout_.x.At(value) * frame_.width; }
   [[nodiscard]] double Y(double value) const { return frame_.bottom() - layout_.y.At(value) * frame_.height; }
   [[nodiscard]] bool Shown(double x) const { return layout_.x.At(x) > -1e-6 && layout_.x.At(x) < 1 + 1e-6; }
-  [[nodiscard]] bool Categories() const { return !picture_.x.categories.empty(); }
+  [[nodiscard]] bool Categories() const { return !chart_.x.categories.empty(); }
 
   // In turn one of each line, so that none lies above all others.
   void PaintMap() {
@@ -213,7 +213,7 @@ class PanelPainter {
     for (const Tick& tick : layout_.y.ticks)
       canvas_.Stroke({{frame_.x - 3.5, Y(tick.at)}, {frame_.x, Y(tick.at)}}, kInk, kThin);
     for (const double at : layout_.y.minor) canvas_.Stroke({{frame_.x - 2, Y(at)}, {frame_.x, Y(at)}}, kInk, 0.5);
-    if (picture_.marks != Marks::bars)
+    if (chart_.marks != Marks::bars)
       for (const Tick& tick : layout_.x.ticks)
         canvas_.Stroke({{X(tick.at), frame_.bottom()}, {X(tick.at), frame_.bottom() + 3.5}}, kInk, kThin);
     for (const double at : layout_.x.minor)
@@ -222,7 +222,7 @@ class PanelPainter {
   }
 
   void PaintRule(const Rule& rule) {
-    const std::size_t number = RuleNumber(picture_, rule.label);
+    const std::size_t number = FindRuleNumber(chart_, rule.label);
     canvas_.Stroke({{frame_.x, Y(rule.y)}, {frame_.right(), Y(rule.y)}}, kFaint, 1, FindDashes(number + 1));
   }
 
@@ -247,7 +247,7 @@ class PanelPainter {
 
   // How far to the side the line with this index is drawn.
   [[nodiscard]] double Shift(std::size_t index) const {
-    if (picture_.marks == Marks::curves) return 0;
+    if (chart_.marks == Marks::curves) return 0;
     std::size_t before = 0, all = 0;
     bool intervals = false;
     for (std::size_t i = 0; i < panel_.lines.size(); ++i) {
@@ -283,7 +283,7 @@ class PanelPainter {
     const Line& line = panel_.lines[index];
     const Colour colour = FindStyle(line.style).colour;
     const double shift = Shift(index);
-    if (picture_.marks == Marks::curves) return PaintBand(line, colour);
+    if (chart_.marks == Marks::curves) return PaintBand(line, colour);
     for (const Point& point : line.points) {
       if (!Shown(point.x)) continue;
       if (point.interval) PaintInterval(X(point.x) + shift, *point.interval, colour);
@@ -315,7 +315,7 @@ class PanelPainter {
         if (Shown(point.x)) published.emplace_back(X(point.x), Y(point.y));
       if (published.size() > 1) canvas_.Stroke(published, style.colour, kThin, {1, 2.2});
     }
-    if (picture_.marks == Marks::curves)
+    if (chart_.marks == Marks::curves)
       MarkCurve(line, style);
     else
       for (const Point& point : line.points)
@@ -340,7 +340,7 @@ class PanelPainter {
 
   void PaintBars() {
     const auto count = static_cast<double>(std::max<std::size_t>(1, panel_.lines.size()));
-    const double slot = frame_.width / static_cast<double>(std::max<std::size_t>(1, picture_.x.categories.size()));
+    const double slot = frame_.width / static_cast<double>(std::max<std::size_t>(1, chart_.x.categories.size()));
     const double width = std::min(0.78 * slot / count, 46.0);
     for (std::size_t i = 0; i < panel_.lines.size(); ++i)
       PaintLineBars(panel_.lines[i], (static_cast<double>(i) - (count - 1) / 2) * width, width);
@@ -365,7 +365,7 @@ class PanelPainter {
       canvas_.DrawMarker(style.marker, x, y, kHollow, style.colour, true);
     }
     for (const double at : line.gaps) PaintGap(X(at) + offset, style.colour);
-    if (picture_.x.categories.size() * panel_.lines.size() <= kMaxValuesOnBars) PaintValues(line, offset, width);
+    if (chart_.x.categories.size() * panel_.lines.size() <= kMaxValuesOnBars) PaintValues(line, offset, width);
   }
 
   // Above the bars, where they fit.
@@ -383,7 +383,7 @@ class PanelPainter {
     }
   }
 
-  const Picture& picture_;
+  const Chart& chart_;
   const Layout& layout_;
   const Panel& panel_;
   const PlacedPanel& placed_;
@@ -392,8 +392,8 @@ class PanelPainter {
 };
 
 // Axes and data of one panel; its texts are the layout's.
-void PaintPanel(const Picture& picture, const Layout& layout, std::size_t panel, Canvas& canvas) {
-  PanelPainter(picture, layout, panel, canvas).Paint();
+void PaintPanel(const Chart& chart, const Layout& layout, std::size_t panel, Canvas& canvas) {
+  PanelPainter(chart, layout, panel, canvas).Paint();
 }
 
 std::string Escaped(const std::string& text) {
@@ -435,7 +435,7 @@ std::string Renumbered(const std::string& svg, std::string_view word) {
 
 }  // namespace
 
-std::string WithAlternativeText(std::string svg, const std::string& name, const std::string& description) {
+std::string AddAlternativeText(std::string svg, const std::string& name, const std::string& description) {
   svg = Renumbered(Renumbered(svg, "surface"), "image");
   const std::size_t root = svg.find("<svg ");
   const std::size_t end = root == std::string::npos ? root : svg.find('>', root);
@@ -445,18 +445,18 @@ std::string WithAlternativeText(std::string svg, const std::string& name, const 
   return svg;
 }
 
-Result<std::string> Render(const Picture& picture, Format format) {
+Result<std::string> Render(const Chart& chart, Format format) {
   const Canvas measure(Format::png, 1, 1);
-  const Layout layout = Arrange(picture, measure);
+  const Layout layout = Arrange(chart, measure);
   Canvas canvas(format, layout.width, layout.height);
-  canvas.SetTitle(picture.name);
-  for (std::size_t i = 0; i < layout.panels.size(); ++i) PaintPanel(picture, layout, i, canvas);
+  canvas.SetTitle(chart.name);
+  for (std::size_t i = 0; i < layout.panels.size(); ++i) PaintPanel(chart, layout, i, canvas);
   for (std::size_t i = 0; i < layout.sheets.size(); ++i)
-    PaintSheet(picture.sheets[i], layout.sheets[i], picture.badge, canvas);
-  PaintLegend(layout, picture.marks, canvas);
+    PaintSheet(chart.sheets[i], layout.sheets[i], chart.badge, canvas);
+  PaintLegend(layout, chart.marks, canvas);
   PaintTexts(layout, canvas);
   RETORT_ASSIGN_OR_RETURN(std::string bytes, canvas.Finish());
-  return format == Format::svg ? WithAlternativeText(std::move(bytes), picture.name, picture.description) : bytes;
+  return format == Format::svg ? AddAlternativeText(std::move(bytes), chart.name, chart.description) : bytes;
 }
 
 }  // namespace retort::orchestrator::plot

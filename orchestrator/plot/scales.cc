@@ -53,8 +53,8 @@ int CountDecimals(double step) {
 
 }  // namespace
 
-std::vector<Tick> LinearTicks(Range range, int most) {
-  if (!(range.span() > 0)) return {{range.low, AxisNumber(range.low)}};
+std::vector<Tick> MakeLinearTicks(Range range, int most) {
+  if (!(range.span() > 0)) return {{range.low, FormatAxisNumber(range.low)}};
   double step = NiceStep(range.span() / std::max(1, most));
   const auto count = [&range](double s) {
     return std::floor(range.high / s + kSlack) - std::ceil(range.low / s - kSlack) + 1;
@@ -66,32 +66,32 @@ std::vector<Tick> LinearTicks(Range range, int most) {
   const auto first = static_cast<long long>(std::ceil(range.low / step - kSlack));
   for (long long i = first; static_cast<double>(i) * step <= range.high + kSlack * step; ++i) {
     const double at = static_cast<double>(i) * step;
-    ticks.push_back({at, plain ? Fixed(at, decimals) : AxisNumber(at)});
+    ticks.push_back({at, plain ? Fixed(at, decimals) : FormatAxisNumber(at)});
   }
   return ticks;
 }
 
-std::vector<Tick> LogTicks(Range range, int most) {
+std::vector<Tick> MakeLogTicks(Range range, int most) {
   const int first = static_cast<int>(std::ceil(std::log10(range.low) - kSlack));
   const int last = static_cast<int>(std::floor(std::log10(range.high) + kSlack));
   std::vector<Tick> ticks;
   if (last - first + 1 >= 3) {
     const int stride = (last - first) / std::max(1, most) + 1;
     for (int power = first; power <= last; power += stride)
-      ticks.push_back({std::pow(10, power), AxisNumber(std::pow(10, power))});
+      ticks.push_back({std::pow(10, power), FormatAxisNumber(std::pow(10, power))});
     return ticks;
   }
   for (int power = first - 1; power <= last; ++power) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double at = factor * std::pow(10, power);
       const bool inside = at >= range.low * (1 - kSlack) && at <= range.high * (1 + kSlack);
-      if (inside) ticks.push_back({at, AxisNumber(at)});
+      if (inside) ticks.push_back({at, FormatAxisNumber(at)});
     }
   }
-  return ticks.size() < 2 ? LinearTicks(range, most) : ticks;
+  return ticks.size() < 2 ? MakeLinearTicks(range, most) : ticks;
 }
 
-std::vector<double> LogMinorTicks(Range range) {
+std::vector<double> MakeLogMinorTicks(Range range) {
   std::vector<double> at;
   const int first = static_cast<int>(std::floor(std::log10(range.low)));
   const int last = static_cast<int>(std::floor(std::log10(range.high)));
@@ -101,7 +101,7 @@ std::vector<double> LogMinorTicks(Range range) {
   return at;
 }
 
-std::string AxisNumber(double value) {
+std::string FormatAxisNumber(double value) {
   if (value == 0) return "0";
   const double size = std::abs(value);
   if (size >= 1e-3 && size < 1e6) return Grouped(fmt::format("{}", std::stod(fmt::format("{:.6g}", value))));
@@ -130,8 +130,8 @@ struct Extent {
 };
 
 template <typename F>
-void EachPoint(const Picture& picture, F visit) {
-  for (const Panel& panel : picture.panels)
+void EachPoint(const Chart& chart, F visit) {
+  for (const Panel& panel : chart.panels)
     for (const Line& line : panel.lines) {
       for (const Point& point : line.points) visit(point);
       for (const Point& point : line.published) visit(point);
@@ -160,10 +160,10 @@ void Clamp(Range& range, const Axis& axis) {
   if (axis.most) range.high = std::min(range.high, *axis.most);
 }
 
-std::set<double> SweptValues(const Picture& picture) {
+std::set<double> SweptValues(const Chart& chart) {
   std::set<double> values;
-  EachPoint(picture, [&values](const Point& point) { values.insert(point.x); });
-  for (const Panel& panel : picture.panels)
+  EachPoint(chart, [&values](const Point& point) { values.insert(point.x); });
+  for (const Panel& panel : chart.panels)
     for (const Line& line : panel.lines) values.insert(line.gaps.begin(), line.gaps.end());
   return values;
 }
@@ -180,13 +180,13 @@ bool Apart(const Scale& scale, const std::vector<Tick>& ticks, double length, Fo
 }
 
 std::vector<Tick> PlainTicks(const Scale& scale, int most) {
-  return scale.logarithmic ? LogTicks(scale.range, most) : LinearTicks(scale.range, most);
+  return scale.logarithmic ? MakeLogTicks(scale.range, most) : MakeLinearTicks(scale.range, most);
 }
 
-void PutNumberTicks(const Picture& picture, double length, Font font, const TextMeasure& measure, Scale& scale) {
-  const std::set<double> values = SweptValues(picture);
-  if (picture.marks == Marks::points && values.size() <= kMaxSweptTicks) {
-    for (const double value : values) scale.ticks.push_back({value, AxisNumber(value)});
+void PutNumberTicks(const Chart& chart, double length, Font font, const TextMeasure& measure, Scale& scale) {
+  const std::set<double> values = SweptValues(chart);
+  if (chart.marks == Marks::points && values.size() <= kMaxSweptTicks) {
+    for (const double value : values) scale.ticks.push_back({value, FormatAxisNumber(value)});
     if (Apart(scale, scale.ticks, length, font, measure)) return;
   }
   for (int most = 9; most >= 2; --most) {
@@ -195,24 +195,24 @@ void PutNumberTicks(const Picture& picture, double length, Font font, const Text
   }
 }
 
-Extent FindCentre(const Picture& picture) {
+Extent FindCentre(const Chart& chart) {
   Extent centre;
-  centre.above_zero_only = picture.y.logarithmic;
-  EachPoint(picture, [&centre](const Point& point) {
+  centre.above_zero_only = chart.y.logarithmic;
+  EachPoint(chart, [&centre](const Point& point) {
     centre.Add(point.y);
     for (const double single : point.singles) centre.Add(single);
   });
-  for (const Panel& panel : picture.panels)
+  for (const Panel& panel : chart.panels)
     for (const Rule& rule : panel.rules) centre.Add(rule.y);
   return centre;
 }
 
 // With the intervals, none of which reaches further from `centre` than its own width again.
-Extent WithIntervals(const Picture& picture, Extent centre) {
+Extent WithIntervals(const Chart& chart, Extent centre) {
   if (centre.empty()) return centre;
   Extent all = centre;
   const double reach = std::max(centre.high - centre.low, 0.05 * std::abs(centre.high));
-  EachPoint(picture, [&](const Point& point) {
+  EachPoint(chart, [&](const Point& point) {
     if (!point.interval) return;
     all.Add(std::max(point.interval->low, centre.low - reach));
     all.Add(std::min(point.interval->high, centre.high + reach));
@@ -228,42 +228,42 @@ double Scale::At(double value) const {
   return std::log(value / range.low) / std::log(range.high / range.low);
 }
 
-Scale HorizontalScale(const Picture& picture, double length, Font font, const TextMeasure& measure) {
+Scale MakeHorizontalScale(const Chart& chart, double length, Font font, const TextMeasure& measure) {
   Scale scale;
-  const std::vector<std::string>& categories = picture.x.categories;
+  const std::vector<std::string>& categories = chart.x.categories;
   if (!categories.empty()) {
     scale.range = {-0.5, static_cast<double>(categories.size()) - 0.5};
     for (std::size_t i = 0; i < categories.size(); ++i) scale.ticks.push_back({static_cast<double>(i), categories[i]});
     return scale;
   }
-  scale.logarithmic = picture.x.logarithmic;
+  scale.logarithmic = chart.x.logarithmic;
   Extent extent;
   extent.above_zero_only = scale.logarithmic;
-  for (const double value : SweptValues(picture)) extent.Add(value);
-  scale.range = Padded(extent, scale.logarithmic, picture.marks == Marks::curves ? 0 : kRoom / length);
-  if (scale.logarithmic) scale.minor = LogMinorTicks(scale.range);
-  PutNumberTicks(picture, length, font, measure, scale);
+  for (const double value : SweptValues(chart)) extent.Add(value);
+  scale.range = Padded(extent, scale.logarithmic, chart.marks == Marks::curves ? 0 : kRoom / length);
+  if (scale.logarithmic) scale.minor = MakeLogMinorTicks(scale.range);
+  PutNumberTicks(chart, length, font, measure, scale);
   return scale;
 }
 
-Scale VerticalScale(const Picture& picture, double length, Font font) {
+Scale MakeVerticalScale(const Chart& chart, double length, Font font) {
   Scale scale;
-  scale.logarithmic = picture.y.logarithmic;
-  Extent extent = WithIntervals(picture, FindCentre(picture));
-  const bool from_zero = picture.marks == Marks::bars && !scale.logarithmic;
+  scale.logarithmic = chart.y.logarithmic;
+  Extent extent = WithIntervals(chart, FindCentre(chart));
+  const bool from_zero = chart.marks == Marks::bars && !scale.logarithmic;
   if (from_zero) extent.Add(0);
   scale.range = Padded(extent, scale.logarithmic, 0.06);
-  Clamp(scale.range, picture.y);
+  Clamp(scale.range, chart.y);
   if (from_zero && extent.low >= 0) scale.range.low = 0;
   if (!(scale.range.span() > 0)) scale.range.high = scale.range.low + 1;
-  if (scale.logarithmic) scale.minor = LogMinorTicks(scale.range);
+  if (scale.logarithmic) scale.minor = MakeLogMinorTicks(scale.range);
   scale.ticks = PlainTicks(scale, std::max(2, static_cast<int>(length / (3.2 * font.size))));
   return scale;
 }
 
-Scale MapScale(const Picture& picture) {
+Scale MapScale(const Chart& chart) {
   double reach = 0;
-  EachPoint(picture, [&reach](const Point& point) { reach = std::max({reach, std::abs(point.x), std::abs(point.y)}); });
+  EachPoint(chart, [&reach](const Point& point) { reach = std::max({reach, std::abs(point.x), std::abs(point.y)}); });
   if (!(reach > 0)) reach = 1;
   Scale scale;
   scale.range = {-kMapRoom * reach, kMapRoom * reach};

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/plot/picture.h"
+#include "orchestrator/plot/chart.h"
 #include "orchestrator/plot/text_measure.h"
 
 namespace retort::orchestrator::plot {
@@ -21,16 +21,16 @@ struct Tick {
 };
 
 // Multiples of 1, 2, 2.5 or 5 times a power of ten inside `range`, as many as fit and at most `most` (at least 2).
-[[nodiscard]] std::vector<Tick> LinearTicks(Range range, int most);
+[[nodiscard]] std::vector<Tick> MakeLinearTicks(Range range, int most);
 
 // Powers of ten inside `range` (low > 0), every second, third, ... where there are more than `most`; with 2 and 5 times
 // them where fewer than three powers lie inside.
-[[nodiscard]] std::vector<Tick> LogTicks(Range range, int most);
+[[nodiscard]] std::vector<Tick> MakeLogTicks(Range range, int most);
 // 2 to 9 times each power of ten inside: ticks without a label.
-[[nodiscard]] std::vector<double> LogMinorTicks(Range range);
+[[nodiscard]] std::vector<double> MakeLogMinorTicks(Range range);
 
 // The number as a person would write it on an axis: 0.25, 50,000, 10⁻⁵, 3×10⁻⁶.
-[[nodiscard]] std::string AxisNumber(double value);
+[[nodiscard]] std::string FormatAxisNumber(double value);
 
 // From values to places along an axis.
 
@@ -46,10 +46,10 @@ struct Scale {
 
 // One scale for all panels, so that they can be compared. `length` of the axis in points; the labels of its ticks,
 // in `font`, do not touch each other. Ticks stand at the values that were swept, where there are few of them.
-[[nodiscard]] Scale HorizontalScale(const Picture& picture, double length, Font font, const TextMeasure& measure);
+[[nodiscard]] Scale MakeHorizontalScale(const Chart& chart, double length, Font font, const TextMeasure& measure);
 // Bars begin at 0. Long intervals are cut: they take no more than half of the axis from what they are around.
-[[nodiscard]] Scale VerticalScale(const Picture& picture, double length, Font font);
+[[nodiscard]] Scale MakeVerticalScale(const Chart& chart, double length, Font font);
 // Of both axes of a map: 0 stands in the middle, every point lies inside, and there are no ticks.
-[[nodiscard]] Scale MapScale(const Picture& picture);
+[[nodiscard]] Scale MapScale(const Chart& chart);
 
 }  // namespace retort::orchestrator::plot

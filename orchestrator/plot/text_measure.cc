@@ -2,7 +2,7 @@
 
 namespace retort::orchestrator::plot {
 
-std::vector<std::string> Wrapped(const std::string& text, Font font, double width, const TextMeasure& measure) {
+std::vector<std::string> WrapText(const std::string& text, Font font, double width, const TextMeasure& measure) {
   std::vector<std::string> lines;
   std::string line;
   std::size_t at = 0;
@@ -23,7 +23,7 @@ std::vector<std::string> Wrapped(const std::string& text, Font font, double widt
   return lines;
 }
 
-std::string Shortened(const std::string& text, Font font, double width, const TextMeasure& measure) {
+std::string ShortenText(const std::string& text, Font font, double width, const TextMeasure& measure) {
   if (measure.Width(text, font) <= width) return text;
   std::string kept = text;
   while (!kept.empty() && measure.Width(kept + "…", font) > width) {

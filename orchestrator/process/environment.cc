@@ -57,7 +57,7 @@ bool IsWorldRankZero(const std::vector<std::string>& environment) {
   return true;
 }
 
-std::string ProgramDirectory() {
+std::string GetProgramDirectory() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? "." : program.parent_path().string();
@@ -72,13 +72,14 @@ std::string FindSharedFolder(const std::string& program_directory) {
   return "";
 }
 
-std::string HostName() {
+std::string GetHostName() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 std::string FindMachineKind(const std::vector<std::string>& environment) {
-  const UsableDevices usable = FindUsableDevices(environment, ProgramDirectory() + "/retort-worker", DeviceProbe::look);
+  const UsableDevices usable =
+      FindUsableDevices(environment, GetProgramDirectory() + "/retort-worker", DeviceProbe::look);
   const cluster::HostTopology host = cluster::DiscoverHost(usable.environment);
   const std::string processor = FindField("/proc/cpuinfo", "model name");
   std::string kind = processor.empty() ? "unknown processor" : processor;

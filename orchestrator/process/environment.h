@@ -12,11 +12,11 @@ namespace retort::orchestrator {
 // Whether this process is world rank 0, by the variables of the launcher; true without a launcher.
 [[nodiscard]] bool IsWorldRankZero(const std::vector<std::string>& environment);
 // Returns the folder of the running program.
-[[nodiscard]] std::string ProgramDirectory();
+[[nodiscard]] std::string GetProgramDirectory();
 // Returns the folder of what comes with the program (sweep files, data sets), by the place of the program alone:
 // share/retort beside `program_directory` or beside the folder that it is in; empty where neither is there.
-[[nodiscard]] std::string FindSharedFolder(const std::string& program_directory = ProgramDirectory());
-[[nodiscard]] std::string HostName();
+[[nodiscard]] std::string FindSharedFolder(const std::string& program_directory = GetProgramDirectory());
+[[nodiscard]] std::string GetHostName();
 // Returns what decides how fast trials are on this host: processor model, processors, usable CUDA devices. Equal on
 // equal machines.
 [[nodiscard]] std::string FindMachineKind(const std::vector<std::string>& environment);

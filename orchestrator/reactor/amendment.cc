@@ -34,13 +34,13 @@ Status CheckRetry(const Core& core, const Trial& trial, const std::set<TrialId>&
   const Trial* teacher = TeacherInTheWay(core, trial, asked);
   if (teacher == nullptr) return CheckEnoughDevices(core, trial);
   return Refused(fmt::format("{} needs its teacher {}, which is {}: retry the teacher, and its students follow",
-                             FormatTrial(trial), FormatTrial(*teacher), StateName(teacher->state)));
+                             FormatTrial(trial), FormatTrial(*teacher), GetStateName(teacher->state)));
 }
 
 Status CheckCancel(const Trial& trial) {
   if (trial.state != TrialState::succeeded && trial.state != TrialState::failed) return {};
-  return Refused(
-      fmt::format("{} has {}: only what has not ended can be cancelled", FormatTrial(trial), StateName(trial.state)));
+  return Refused(fmt::format("{} has {}: only what has not ended can be cancelled", FormatTrial(trial),
+                             GetStateName(trial.state)));
 }
 
 bool IsAsked(Amendment amendment, TrialState state) {
@@ -87,15 +87,15 @@ Result<std::vector<TrialId>> Amend(Core& core, Amendment amendment, const std::v
   return changed;
 }
 
-std::vector<TrialId> FailedTrials(const Core& core) {
+std::vector<TrialId> ListFailedTrials(const Core& core) {
   std::vector<TrialId> failed;
   for (const std::size_t index : core.plan())
     if (core.At(index).state == TrialState::failed) failed.push_back(core.At(index).spec.id);
   return failed;
 }
 
-std::vector<TrialId> FailedByDisk(const Core& core) {
-  std::vector<TrialId> failed = FailedTrials(core);
+std::vector<TrialId> ListFailedByDisk(const Core& core) {
+  std::vector<TrialId> failed = ListFailedTrials(core);
   std::erase_if(failed, [&core](TrialId id) { return core.Get(id).failure != FailureKind::disk; });
   return failed;
 }

@@ -28,9 +28,9 @@ namespace retort::orchestrator {
                                                  Now now, Outbox& outbox);
 
 // Returns the planned trials that failed, in plan order.
-[[nodiscard]] std::vector<TrialId> FailedTrials(const Core& core);
+[[nodiscard]] std::vector<TrialId> ListFailedTrials(const Core& core);
 // Returns those of them whose last attempt ended by FailureKind::disk.
-[[nodiscard]] std::vector<TrialId> FailedByDisk(const Core& core);
+[[nodiscard]] std::vector<TrialId> ListFailedByDisk(const Core& core);
 
 // The same while the sweep runs.
 

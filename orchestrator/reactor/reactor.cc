@@ -291,7 +291,7 @@ void OnMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, No
   else if (const auto* drain = std::get_if<cluster::Drain>(&envelope.message))
     OnStopRequested(core, fmt::format("rank {} was signalled", from.value), drain->deadline_seconds, now, outbox);
   else if (const auto* heartbeat = std::get_if<cluster::Heartbeat>(&envelope.message))
-    core.packing.SawMemory(HostKey(core.fleet.agents().at(from).registration), heartbeat->memory_available,
+    core.packing.SawMemory(GetHostKey(core.fleet.agents().at(from).registration), heartbeat->memory_available,
                            heartbeat->worker_peak);
   else
     ++core.counters.stale;
@@ -421,7 +421,7 @@ void OnTick(Core& core, Now now, Outbox& outbox) {
   EndWhenDone(core, now, outbox);
 }
 
-double NextDeadline(const Core& core, Now now) {
+double FindNextDeadline(const Core& core, Now now) {
   double next = core.fleet.agents().empty() ? kNever : core.silence_due;
   if (core.stop)
     next = std::min(next, core.stop->kill_at + kStopMarginSeconds);
@@ -431,10 +431,10 @@ double NextDeadline(const Core& core, Now now) {
   return std::min(next, core.packing.NextDeadline());
 }
 
-int SweepExitCode(const Core& core) {
-  if (!core.AllFinal()) return core.quota_spent ? 1 : ExitCode(StatusCode::cancelled);
+int ChooseSweepExitCode(const Core& core) {
+  if (!core.AllFinal()) return core.quota_spent ? 1 : GetExitCode(StatusCode::cancelled);
   const std::size_t failed = core.CountIn(TrialState::failed);
-  if (failed > 0 && failed == FailedByDisk(core).size()) return ExitCode(StatusCode::environment);
+  if (failed > 0 && failed == ListFailedByDisk(core).size()) return GetExitCode(StatusCode::environment);
   return failed + core.CountIn(TrialState::parent_failed) > 0 ? 1 : 0;
 }
 

@@ -40,10 +40,10 @@ void OnWake(Core& core, Now now);
 // also where nothing can start any more (FindDeadlock).
 void OnTick(Core& core, Now now, Outbox& outbox);
 // Monotonic time at which OnTick has something to do though nothing happens; infinity when never.
-[[nodiscard]] double NextDeadline(const Core& core, Now now);
+[[nodiscard]] double FindNextDeadline(const Core& core, Now now);
 
 // 0 all planned trials succeeded (or were cancelled by the user), 1 some failed or the quota leaves some
 // out, 3 some failed and all of those by the disk, 75 some are left.
-[[nodiscard]] int SweepExitCode(const Core& core);
+[[nodiscard]] int ChooseSweepExitCode(const Core& core);
 
 }  // namespace retort::orchestrator

@@ -54,7 +54,7 @@ void FillFromAttempt(const Trial& trial, storage::ResultRow& row) {
   row.parameters_digest = trial.ended->parameters_digest;
   row.attempt_file = trial.ended->file;
   if (trial.ended->succeeded) return;
-  row.failure = std::string(FailureName(trial.ended->failure));
+  row.failure = std::string(GetFailureName(trial.ended->failure));
   row.detail = trial.ended->detail;
 }
 
@@ -85,14 +85,14 @@ storage::ResultRow ComposeRow(const Core& core, const Trial& trial) {
   row.data = spec.data ? spec.data->name : "";
   row.network = spec.network;
   row.seed = spec.seed;
-  row.state = std::string(StateName(trial.state));
+  row.state = std::string(GetStateName(trial.state));
   row.attempts = trial.attempts;
   row.spec_json = trial.spec_text != nullptr ? *trial.spec_text : EncodeTrialSpec(spec);
   row.provenance_json = core.settings().provenance_json;
   row.axes = spec.axes;
   FillFromAttempt(trial, row);
   row.claims = ComputeClaims(core, trial);
-  row.row_digest = storage::RowDigest(row, spec);
+  row.row_digest = storage::ComputeRowDigest(row, spec);
   return row;
 }
 

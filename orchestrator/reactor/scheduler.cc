@@ -110,13 +110,13 @@ class FreeSeats {
 FreeSeats::FreeSeats(const Fleet& fleet) {
   for (const auto& [rank, agent] : fleet.agents()) {
     if (agent.lost) continue;
-    const std::string& key = HostKey(agent.registration);
+    const std::string& key = GetHostKey(agent.registration);
     auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& h) { return h.key == key; });
     if (host == hosts_.end()) host = hosts_.insert(hosts_.end(), Host{key, 0, {}});
     host->seats += static_cast<int>(std::count(agent.drained.begin(), agent.drained.end(), false));
   }
   for (const Seat& seat : fleet.FreeSeats()) {
-    const std::string& key = HostKey(fleet.agents().at(seat.rank).registration);
+    const std::string& key = GetHostKey(fleet.agents().at(seat.rank).registration);
     std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& h) { return h.key == key; })->free.push_back(seat);
     ++free_;
   }
@@ -183,7 +183,7 @@ std::string MakePackingShape(const TrialSpec& spec) {
   if (spec.data == nullptr) return fmt::format("{} of {:.4g} s in {} steps", spec.method, spec.seconds, spec.steps);
   return fmt::format(
       "{} {} ({}, batch {}, {} threads, {} members, {}x{} student steps, {}x{} generator steps of {} from {} latents)",
-      KindName(FindKind(spec)), spec.network, spec.data->name, spec.batch, spec.threads, spec.members,
+      GetKindName(FindKind(spec)), spec.network, spec.data->name, spec.batch, spec.threads, spec.members,
       spec.distill.student_steps, spec.distill.student_batch, spec.generator.steps, spec.generator.width,
       NameGenerator(spec), spec.generator.latent);
 }
@@ -303,7 +303,7 @@ std::string FindGangHost(const Core& core, const std::vector<Seat>& seats, World
     return core.fleet.agents().at(of).registration;
   };
   const bool together = std::all_of(seats.begin(), seats.end(), [&](const Seat& seat) {
-    return HostKey(registration(seat.rank)) == HostKey(registration(seats.front().rank));
+    return GetHostKey(registration(seat.rank)) == GetHostKey(registration(seats.front().rank));
   });
   if (together) return "127.0.0.1";
   const cluster::Register& own = registration(rank);

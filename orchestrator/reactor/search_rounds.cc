@@ -14,7 +14,7 @@ void NoteOutcome(const TrialSpec& spec, bool planned, bool ended, const storage:
     if (const std::optional<std::size_t> suggestion = FindSuggestion(spec)) history.planned.emplace(*suggestion, spec);
   SearchOutcome& outcome = history.outcomes[spec.id];
   outcome.ended = ended && row != nullptr;
-  if (row == nullptr || row->state != StateName(TrialState::succeeded)) return;
+  if (row == nullptr || row->state != GetStateName(TrialState::succeeded)) return;
   for (const auto& [name, value] : row->metrics)
     if (name == spec.score) outcome.score = value;
 }
@@ -28,7 +28,7 @@ Result<SearchHistory> CollectHistory(const Core& core) {
     if (trial.spec.score.empty()) continue;
     std::optional<storage::ResultRow> row;
     if (trial.row) {
-      RETORT_ASSIGN_OR_RETURN(row, trial.row.Read(StateName(trial.state)));
+      RETORT_ASSIGN_OR_RETURN(row, trial.row.Read(GetStateName(trial.state)));
     }
     NoteOutcome(trial.spec, trial.planned, IsFinal(trial.state), row ? &*row : nullptr, history);
   }

@@ -8,7 +8,7 @@
 namespace retort::orchestrator {
 namespace {
 
-std::string FileOf(const std::string& directory, const TrialView& trial) {
+std::string GetAttemptPath(const std::string& directory, const TrialView& trial) {
   return directory + "/" + trial.row->attempt_file;
 }
 
@@ -20,7 +20,7 @@ AttemptReader::AttemptReader(storage::Env& env, const ResultsView& view, std::ui
     : directory_(view.directory), left_(most_bytes) {
   for (const TrialView& trial : view.trials) {
     if (!HasFile(trial)) continue;
-    const Result<storage::FileStamp> stamp = env.Stamp(FileOf(directory_, trial));
+    const Result<storage::FileStamp> stamp = env.Stamp(GetAttemptPath(directory_, trial));
     if (stamp.ok())
       bytes_[trial.spec.id] = stamp->size;
     else
@@ -39,7 +39,7 @@ storage::AttemptFile AttemptReader::Read(const TrialView& trial) {
   const auto found = bytes_.find(trial.spec.id);
   if (found == bytes_.end()) return {};
   left_ -= std::min(left_, found->second);
-  Result<storage::AttemptFile> file = storage::ReadAttemptResults(FileOf(directory_, trial));
+  Result<storage::AttemptFile> file = storage::ReadAttemptResults(GetAttemptPath(directory_, trial));
   if (file.ok()) return *std::move(file);
   unreadable_[trial.spec.id] = FormatTrialName(trial.spec) + ": " + file.status().message();
   return {};

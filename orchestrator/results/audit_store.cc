@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kDigestDigits = 16;
 
-std::string NameOf(const std::string& trial, const std::string& row_digest) {
-  return trial + "-" + Sha256Hex(row_digest).substr(0, kDigestDigits) + ".json";
+std::string FormatReportName(const std::string& trial, const std::string& row_digest) {
+  return trial + "-" + ComputeSha256Hex(row_digest).substr(0, kDigestDigits) + ".json";
 }
 
 Result<std::vector<std::string>> NamesIn(storage::Env& env, const std::string& folder) {
@@ -30,10 +30,10 @@ Result<std::vector<std::string>> NamesIn(storage::Env& env, const std::string& f
 
 }  // namespace
 
-std::string RefutationsFolder(const std::string& root) { return root + "/refuted"; }
+std::string GetRefutationsFolder(const std::string& root) { return root + "/refuted"; }
 
 RefutationNotes::RefutationNotes(storage::Env& env, const std::string& root)
-    : env_(env), folder_(RefutationsFolder(root)) {
+    : env_(env), folder_(GetRefutationsFolder(root)) {
   Result<std::vector<std::string>> names = NamesIn(env, folder_);
   if (names.ok())
     names_.insert(names->begin(), names->end());
@@ -49,7 +49,7 @@ bool RefutationNotes::Names(const std::string& trial) const {
 Result<std::optional<privacy::AuditReport>> RefutationNotes::Of(const std::string& trial,
                                                                 const std::string& row_digest) const {
   if (!trouble_.empty()) return EnvironmentError(trouble_);
-  const std::string name = NameOf(trial, row_digest), path = folder_ + "/" + name;
+  const std::string name = FormatReportName(trial, row_digest), path = folder_ + "/" + name;
   if (!names_.contains(name)) return std::optional<privacy::AuditReport>();
   RETORT_ASSIGN_OR_RETURN(const std::string text, env_.ReadSmallFile(path, kMaxBytesOfReport));
   Result<privacy::AuditReport> report = privacy::DecodeAuditReport(text);
@@ -61,18 +61,18 @@ Result<std::optional<privacy::AuditReport>> RefutationNotes::Of(const std::strin
 
 Status NoteRefutation(storage::Env& env, const std::string& root, const privacy::AuditReport& report) {
   if (!TrialId::FromHex(report.trial)) return DamageError("'" + report.trial + "' is the id of no trial");
-  RETORT_RETURN_IF_ERROR(env.CreateDirectories(RefutationsFolder(root)));
-  return env.WriteFileAtomically(RefutationsFolder(root) + "/" + NameOf(report.trial, report.row_digest),
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(GetRefutationsFolder(root)));
+  return env.WriteFileAtomically(GetRefutationsFolder(root) + "/" + FormatReportName(report.trial, report.row_digest),
                                  privacy::EncodeAuditReport(report) + "\n");
 }
 
 namespace {
 
-std::string PathOf(const std::string& results, const std::string& folder) {
+std::string GetReportPath(const std::string& results, const std::string& folder) {
   return results + "/" + folder + "/audit.json";
 }
 
-std::string MarkOf(const std::string& results) { return results + "/audited"; }
+std::string GetMarkPath(const std::string& results) { return results + "/audited"; }
 
 bool Refutes(const privacy::AuditFinding& finding) { return !privacy::FindContradiction(finding).empty(); }
 
@@ -110,12 +110,12 @@ StoredAudits::StoredAudits(storage::Env& env, std::string results)
 bool StoredAudits::MayKnow(const std::string& trial, const std::string& folder) const {
   const auto knows = [&trial](const RefutationNotes& notes) { return !notes.trouble().empty() || notes.Names(trial); };
   if (std::any_of(notes_.begin(), notes_.end(), knows)) return true;
-  return !folder.empty() && storage::MayExist(env_, PathOf(results_, folder));
+  return !folder.empty() && storage::MayExist(env_, GetReportPath(results_, folder));
 }
 
 Result<std::optional<privacy::AuditReport>> StoredAudits::Beside(const std::string& folder,
                                                                  const storage::ResultRow& row) const {
-  const std::string path = PathOf(results_, folder);
+  const std::string path = GetReportPath(results_, folder);
   RETORT_ASSIGN_OR_RETURN(const bool there, folder.empty() ? Result(false) : storage::PathExists(env_, path));
   if (!there) return std::optional<privacy::AuditReport>();
   RETORT_ASSIGN_OR_RETURN(const std::string text, ReadReport(env_, path));
@@ -152,17 +152,17 @@ Result<std::optional<privacy::AuditReport>> StoredAudits::Of(const std::string& 
   return beside;
 }
 
-std::string WithoutFullStop(std::string text) {
+std::string RemoveFullStop(std::string text) {
   if (text.ends_with('.')) text.pop_back();
   return text;
 }
 
 bool MayBeAudited(storage::Env& env, const std::string& results) {
-  return storage::MayExist(env, MarkOf(results)) || storage::MayExist(env, RefutationsFolder(results));
+  return storage::MayExist(env, GetMarkPath(results)) || storage::MayExist(env, GetRefutationsFolder(results));
 }
 
 Result<storage::FileStamp> ReadAuditStamp(storage::Env& env, const std::string& results) {
-  return env.Stamp(MarkOf(results));
+  return env.Stamp(GetMarkPath(results));
 }
 
 Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
@@ -177,7 +177,7 @@ Status MayStoreAudit(storage::Env& env, const std::string& results, const TrialV
   if (read.ok()) read = audits.Of(trial.folder, *trial.row).status();
   if (read.ok()) return read;
   return Status(read.code(),
-                WithoutFullStop(read.message()) +
+                RemoveFullStop(read.message()) +
                     ". What it says is not known, and a new audit would take its place: let this user read "
                     "it, bring it back from a copy, or move it away");
 }
@@ -195,22 +195,22 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
   report.findings.insert(report.findings.end(), kept.begin(), kept.end());
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const privacy::AuditFinding& a, const privacy::AuditFinding& b) { return a.kind < b.kind; });
-  const bool refutes = !Contradictions(report).empty();
+  const bool refutes = !ListContradictions(report).empty();
   const std::string root = FindResultsRoot(results);
   // Beside the trial it is kept in any case.
   const Status noted = refutes ? NoteRefutation(env, root, report) : Status();
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(results + "/" + trial.folder));
-  RETORT_ASSIGN_OR_RETURN(const bool marked, storage::PathExists(env, MarkOf(results)));
-  if (!marked) RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
+  RETORT_ASSIGN_OR_RETURN(const bool marked, storage::PathExists(env, GetMarkPath(results)));
+  if (!marked) RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(GetMarkPath(results), ""));
   if (refutes) RETORT_RETURN_IF_ERROR(NoteRefutation(env, results, report));
   RETORT_RETURN_IF_ERROR(
-      env.WriteFileAtomically(PathOf(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
-  RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
+      env.WriteFileAtomically(GetReportPath(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
+  RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(GetMarkPath(results), ""));
   RETORT_RETURN_IF_ERROR(noted);
   return report;
 }
 
-std::vector<privacy::Claim> AuditedClaims(const privacy::AuditReport& report) {
+std::vector<privacy::Claim> ListAuditedClaims(const privacy::AuditReport& report) {
   constexpr double kPrinted = 0.95;
   std::vector<privacy::Claim> claims;
   for (const privacy::AuditFinding& finding : report.findings) {
@@ -223,7 +223,7 @@ std::vector<privacy::Claim> AuditedClaims(const privacy::AuditReport& report) {
   return claims;
 }
 
-std::vector<std::string> Contradictions(const privacy::AuditReport& report) {
+std::vector<std::string> ListContradictions(const privacy::AuditReport& report) {
   std::vector<std::string> sentences;
   for (const privacy::AuditFinding& finding : report.findings)
     if (std::string sentence = privacy::FindContradiction(finding); !sentence.empty())

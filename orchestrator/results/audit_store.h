@@ -20,7 +20,7 @@ namespace retort::orchestrator {
 inline constexpr std::uint64_t kMaxBytesOfReport = std::uint64_t{16} << 20;
 
 // Where they lie below `root`, which may be a results folder, too.
-[[nodiscard]] std::string RefutationsFolder(const std::string& root);
+[[nodiscard]] std::string GetRefutationsFolder(const std::string& root);
 
 // What was noted when it was listed.
 class RefutationNotes {
@@ -74,7 +74,7 @@ class StoredAudits {
 };
 
 // Of an error of these, what a sentence goes on after.
-[[nodiscard]] std::string WithoutFullStop(std::string text);
+[[nodiscard]] std::string RemoveFullStop(std::string text);
 
 // True where nobody can say.
 [[nodiscard]] bool MayBeAudited(storage::Env& env, const std::string& results);
@@ -96,9 +96,9 @@ class StoredAudits {
 
 // What the report says of the trial itself at 95 % or more, as claims of status audited: not the release step, whose
 // noise was scaled. Lower bounds are rounded down to thousandths.
-[[nodiscard]] std::vector<privacy::Claim> AuditedClaims(const privacy::AuditReport& report);
+[[nodiscard]] std::vector<privacy::Claim> ListAuditedClaims(const privacy::AuditReport& report);
 
 // Sentences about what audits of the trial refute; empty when they refute nothing.
-[[nodiscard]] std::vector<std::string> Contradictions(const privacy::AuditReport& report);
+[[nodiscard]] std::vector<std::string> ListContradictions(const privacy::AuditReport& report);
 
 }  // namespace retort::orchestrator

@@ -36,7 +36,9 @@ std::string EncodeList(const Bundle& bundle) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string SumLine(const BundleMember& member) { return Sha256Hex(member.contents) + "  " + member.name + "\n"; }
+std::string SumLine(const BundleMember& member) {
+  return ComputeSha256Hex(member.contents) + "  " + member.name + "\n";
+}
 
 std::string EncodeSums(const std::vector<BundleMember>& members) {
   std::string text;
@@ -55,7 +57,7 @@ class BundleReader {
     const std::string where = name_ + ": " + expected + ": ";
     if (rest.size() < kTarBlock) return DamageError(where + "is missing: the bundle was cut.");
     if (rest[0] == '\0') return DamageError(where + "is missing: the bundle ends before it.");
-    const std::string found(storage::TarText(rest.substr(0, 100)));
+    const std::string found(storage::ReadTarText(rest.substr(0, 100)));
     const Result<std::uint64_t> size = storage::ParseTarNumber(rest.substr(124, 12));
     if (!storage::TarChecksumFits(rest) || !size.ok())
       return DamageError(where + "its header was edited, at byte " + std::to_string(at_) + ".");
@@ -75,7 +77,7 @@ class BundleReader {
   [[nodiscard]] Status End() const {
     const std::string_view rest = bytes_.substr(at_);
     if (rest == storage::EncodeTarEnd()) return {};
-    const std::string found(storage::TarText(rest.substr(0, 100)));
+    const std::string found(storage::ReadTarText(rest.substr(0, 100)));
     if (rest.size() >= kTarBlock && !found.empty())
       return DamageError(name_ + ": " + found + ": was added after the last member.");
     return DamageError(name_ + ": the end is not that of a bundle: it was cut, or bytes were added after " + kSumsName +
@@ -109,8 +111,8 @@ Status CheckSums(const std::vector<BundleMember>& members, std::string_view sums
   for (const BundleMember& member : members) {
     const std::string line = SumLine(member);
     if (!sums.starts_with(line))
-      return DamageError(name + ": " + member.name + ": its SHA-256 is " + Sha256Hex(member.contents) + ", and " +
-                         kSumsName + " says otherwise: one of them was edited.");
+      return DamageError(name + ": " + member.name + ": its SHA-256 is " + ComputeSha256Hex(member.contents) +
+                         ", and " + kSumsName + " says otherwise: one of them was edited.");
     sums.remove_prefix(line.size());
   }
   if (sums.empty()) return {};
@@ -134,7 +136,7 @@ std::string EncodeBundle(const Bundle& bundle) {
 }
 
 bool LooksLikeBundle(std::string_view head) {
-  return storage::LooksLikeTar(head) && storage::TarText(head.substr(0, 100)) == kListName;
+  return storage::LooksLikeTar(head) && storage::ReadTarText(head.substr(0, 100)) == kListName;
 }
 
 Result<Bundle> DecodeBundle(std::string_view bytes, const std::string& name) {

@@ -93,7 +93,7 @@ CostModel ComputeCosts(const Core& core, const std::string& machine) {
     if (!trial.row || trial.state != TrialState::succeeded) continue;
     const Trial* teacher = trial.spec.parent ? core.Find(*trial.spec.parent) : nullptr;
     history.Add(trial.spec, teacher == nullptr ? nullptr : &teacher->spec, static_cast<double>(trial.total_steps),
-                [&trial] { return trial.row.Read(StateName(trial.state)); });
+                [&trial] { return trial.row.Read(GetStateName(trial.state)); });
   }
   return history.Finish(core.settings().results);
 }

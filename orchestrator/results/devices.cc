@@ -38,7 +38,7 @@ DeviceState FindState(const Inventory::Agent& agent, int slot, bool held) {
 
 }  // namespace
 
-std::string_view DeviceStateName(DeviceState state) {
+std::string_view GetDeviceStateName(DeviceState state) {
   switch (state) {
     case DeviceState::free:
       return "free";
@@ -89,7 +89,7 @@ std::string DescribeDevices(const std::vector<DeviceView>& devices) {
   for (const DeviceState state : {DeviceState::held, DeviceState::free, DeviceState::drained, DeviceState::lost}) {
     const int count = CountIn(devices, state);
     if (count == 0) continue;
-    text += fmt::format("{}{} {}", separator, count, DeviceStateName(state));
+    text += fmt::format("{}{} {}", separator, count, GetDeviceStateName(state));
     separator = ", ";
   }
   return text;
@@ -105,15 +105,15 @@ PendingTrial MakePendingTrial(const TrialView& trial, const TrialSpec* teacher, 
   return pending;
 }
 
-std::string ProgressText(const TrialView& trial, const TrialSpec* teacher, double now, const CostModel& costs) {
+std::string FormatProgress(const TrialView& trial, const TrialSpec* teacher, double now, const CostModel& costs) {
   std::string text;
   if (trial.total_steps > 0) {
     text = fmt::format("step {} of {}", trial.step, trial.total_steps);
     const double age = now - trial.pace.noted_at();
-    if (trial.pace.noted_at() > 0 && age >= kFreshSeconds) text += fmt::format(" ({} ago)", DurationText(age));
+    if (trial.pace.noted_at() > 0 && age >= kFreshSeconds) text += fmt::format(" ({} ago)", FormatDuration(age));
   }
-  if (const std::optional<double> left = SecondsLeft(costs, MakePendingTrial(trial, teacher, now)))
-    text += fmt::format("{}about {} left", text.empty() ? "" : ", ", DurationText(*left));
+  if (const std::optional<double> left = EstimateSecondsLeft(costs, MakePendingTrial(trial, teacher, now)))
+    text += fmt::format("{}about {} left", text.empty() ? "" : ", ", FormatDuration(*left));
   return text;
 }
 

@@ -13,7 +13,7 @@
 namespace retort::orchestrator {
 
 enum class DeviceState { free, held, drained, lost };
-[[nodiscard]] std::string_view DeviceStateName(DeviceState state);
+[[nodiscard]] std::string_view GetDeviceStateName(DeviceState state);
 
 struct DeviceView {
   std::string host, device;  // "cuda:0"; "cpu" is one slot of the host's
@@ -31,11 +31,11 @@ struct DeviceView {
 // "4 devices on 2 hosts: 3 busy, 1 free".
 [[nodiscard]] std::string DescribeDevices(const std::vector<DeviceView>& devices);
 
-// A trial that has a device or waits, as EstimateSweep and SecondsLeft take it.
+// A trial that has a device or waits, as EstimateSweep and EstimateSecondsLeft take it.
 [[nodiscard]] PendingTrial MakePendingTrial(const TrialView& trial, const TrialSpec* teacher, double now_unix_seconds);
 // "step 3 of 9 (12 s ago), about 4 min left"; empty when nothing is known. `teacher` may be null.
-[[nodiscard]] std::string ProgressText(const TrialView& trial, const TrialSpec* teacher, double now_unix_seconds,
-                                       const CostModel& costs);
+[[nodiscard]] std::string FormatProgress(const TrialView& trial, const TrialSpec* teacher, double now_unix_seconds,
+                                         const CostModel& costs);
 // Seconds since the run last wrote anything, when that is long enough to be said; nothing otherwise.
 [[nodiscard]] std::optional<double> ComputeStaleness(const ResultsView& view, double now_unix_seconds);
 

@@ -54,7 +54,7 @@ std::string ReasonFor(const TrialView& stored) {
     case TrialState::succeeded:
       return "done";
     case TrialState::failed:
-      return "failed: " + std::string(FailureName(stored.failure));
+      return "failed: " + std::string(GetFailureName(stored.failure));
     case TrialState::parent_failed:
       return "its teacher failed";
     case TrialState::cancelled:

@@ -44,10 +44,11 @@ Status CheckEpsilon(const SelectSpec& select, const TrialSpec& first, const std:
   for (const privacy::Claim& claim : claims) {
     if (!IsAsked(claim, first)) continue;
     if (claim.epsilon <= *select.epsilon) return {};
-    return UsageError("the selection costs " + ExactNumber(claim.epsilon) + ", more than epsilon = " +
-                      ExactNumber(*select.epsilon) + " as asked: candidates of another cost than they were solved for");
+    return UsageError("the selection costs " + FormatExactNumber(claim.epsilon) +
+                      ", more than epsilon = " + FormatExactNumber(*select.epsilon) +
+                      " as asked: candidates of another cost than they were solved for");
   }
-  return UsageError("the selection has no proven claim that epsilon = " + ExactNumber(*select.epsilon) +
+  return UsageError("the selection has no proven claim that epsilon = " + FormatExactNumber(*select.epsilon) +
                     " could be about");
 }
 

@@ -20,9 +20,9 @@ namespace {
 void Judge(const StoredAudits& audits, ShownRow& shown) {
   const Result<std::optional<privacy::AuditReport>> audit = audits.Of(shown.folder, *shown.row);
   if (!audit.ok())
-    shown.audit_unknown = WithoutFullStop(audit.status().message());
+    shown.audit_unknown = RemoveFullStop(audit.status().message());
   else if (audit->has_value())
-    shown.refuted = Contradictions(**audit);
+    shown.refuted = ListContradictions(**audit);
 }
 
 // Of a row that was judged; empty where audits leave it its claims.
@@ -178,7 +178,7 @@ std::optional<double> Find(const Values& values, std::string_view name) {
 }
 
 // What cannot be read is TrialView::audit_unknown.
-std::optional<privacy::AuditReport> AuditOf(const StoredAudits& audits, const TrialView& trial) {
+std::optional<privacy::AuditReport> FindAudit(const StoredAudits& audits, const TrialView& trial) {
   if (!trial.row) return std::nullopt;
   const Result<std::optional<privacy::AuditReport>> audit = audits.Of(trial.folder, *trial.row);
   return audit.ok() ? *audit : std::nullopt;
@@ -215,9 +215,9 @@ Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& resul
   WithdrawRefuted(env, view);
   const StoredAudits audits(env, view.directory);
   for (TrialView& trial : view.trials) {
-    const std::optional<privacy::AuditReport> audit = AuditOf(audits, trial);
+    const std::optional<privacy::AuditReport> audit = FindAudit(audits, trial);
     if (!audit) continue;
-    const std::vector<privacy::Claim> claims = AuditedClaims(*audit);
+    const std::vector<privacy::Claim> claims = ListAuditedClaims(*audit);
     trial.row->claims.insert(trial.row->claims.end(), claims.begin(), claims.end());
   }
   return view;
@@ -230,7 +230,7 @@ void AddMetric(storage::Env& env, const std::string& name, ResultsView& view) {
     if (!trial.row || Find(trial.row->metrics, name)) continue;
     std::optional<double> value = Find(trial.row->timings, name);
     if (!value && name.starts_with(kAudit))
-      if (const auto audit = AuditOf(audits, trial)) value = AuditFigure(*audit, name.substr(kAudit.size()));
+      if (const auto audit = FindAudit(audits, trial)) value = AuditFigure(*audit, name.substr(kAudit.size()));
     if (IsSynthetic(name)) value = SyntheticFigure(env, view, trial, name);
     if (value) trial.row->metrics.emplace_back(name, *value);
   }

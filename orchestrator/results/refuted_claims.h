@@ -54,7 +54,7 @@ void MarkRefuted(storage::Env& env, ResultsView& view);
 
 // Gives every row the metric `name` that it lacks, where it is a timing of the row ("step_seconds"), a figure of an
 // audit of the trial ("audit.membership.auc": the first finding of that kind that ran and has it), or what was learnt
-// from pictures of its generator ("synthetic.accuracy", "synthetic.fid"). What cannot be read is not there.
+// from images of its generator ("synthetic.accuracy", "synthetic.fid"). What cannot be read is not there.
 void AddMetric(storage::Env& env, const std::string& name, ResultsView& view);
 
 }  // namespace retort::orchestrator

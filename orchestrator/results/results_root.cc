@@ -25,7 +25,7 @@ constexpr std::uint32_t kMaxOfFirst = 64U << 20;
 
 // The first record of a folder's journal, which no two runs make alike; empty where there is none.
 std::string ReadBeginning(storage::Env& env, const std::string& folder) {
-  const auto file = env.OpenInput(JournalPath(folder));
+  const auto file = env.OpenInput(GetJournalPath(folder));
   if (!file.ok()) return "";
   std::string head(kRecordHeader, '\0');
   if (!(*file)->ReadAt(kLogHeader, head.size(), head.data()).ok()) return "";
@@ -69,11 +69,11 @@ OtherSweep MakeSweep(const ResultsView& view, const UnpackedDigests& known) {
 // Whether a sweep whose journal cannot be read may have to do with `digests`.
 bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::string>& digests,
               const UnpackedDigests& known, const SharedExamples& shared) {
-  const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, LedgerPath(folder));
+  const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, GetLedgerPath(folder));
   if (!ledger.ok()) return true;
   std::set<std::string> charged;
   for (const storage::LedgerEntry& entry : *ledger) charged.insert(FindUnpackedDigest(known, entry.data_digest));
-  return AnyCountTogether(shared, charged, digests);
+  return CountsAnyTogether(shared, charged, digests);
 }
 
 // The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger
@@ -94,11 +94,11 @@ Result<std::optional<OtherSweep>> ReadOtherSweep(storage::Env& env, const std::s
   for (const storage::LedgerEntry& entry : view->ledger) touched.insert(FindExamples(*view, known, entry.data_digest));
   for (const TrialView& trial : view->trials)
     if (trial.spec.data && trial.spec.data->budget) capped.insert(FindExamples(*view, known, trial.spec.data->digest));
-  const bool counts = AnyCountTogether(shared, touched, digests) || AnyCountTogether(shared, capped, digests);
+  const bool counts = CountsAnyTogether(shared, touched, digests) || CountsAnyTogether(shared, capped, digests);
   if (!counts && !IsFolderLocked(env, folder)) return std::optional<OtherSweep>();
   WithdrawRefuted(env, *view);
   OtherSweep sweep = MakeSweep(*view, known);
-  if (!counts && !(sweep.running && AnyCountTogether(shared, sweep.planned, digests)))
+  if (!counts && !(sweep.running && CountsAnyTogether(shared, sweep.planned, digests)))
     return std::optional<OtherSweep>();
   return std::optional<OtherSweep>(std::move(sweep));
 }
@@ -118,7 +118,7 @@ std::map<std::string, std::string> CappedNames(const SweepPlan& plan, const Budg
   return names;
 }
 
-std::set<std::string> DigestsOf(const std::map<std::string, std::string>& names) {
+std::set<std::string> CollectDigests(const std::map<std::string, std::string>& names) {
   std::set<std::string> digests;
   for (const auto& [digest, name] : names) digests.insert(digest);
   return digests;
@@ -145,13 +145,13 @@ Status Running(const std::string& folder, const std::string& name, const std::st
 Result<bool> HoldsSweep(storage::Env& env, const std::string& folder) {
   RETORT_ASSIGN_OR_RETURN(const bool is_folder, storage::IsFolder(env, folder));
   if (!is_folder) return false;
-  RETORT_ASSIGN_OR_RETURN(const bool ledger, storage::PathExists(env, LedgerPath(folder)));
-  return ledger ? Result(true) : storage::PathExists(env, JournalPath(folder));
+  RETORT_ASSIGN_OR_RETURN(const bool ledger, storage::PathExists(env, GetLedgerPath(folder)));
+  return ledger ? Result(true) : storage::PathExists(env, GetJournalPath(folder));
 }
 
 // Whoever reads these says what cannot be read of them.
 bool IsOfTheRoot(const std::string& root, const std::string& folder) {
-  return folder == storage::MarksFolder(root) || folder == RefutationsFolder(root);
+  return folder == storage::GetMarksFolder(root) || folder == GetRefutationsFolder(root);
 }
 
 }  // namespace
@@ -164,13 +164,13 @@ Result<OtherFolders> ListOtherFolders(storage::Env& env, const std::string& resu
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
   for (const std::string& name : names) {
     std::string folder = (std::filesystem::path(root) / name).string();
-    const auto same = [&folder](const std::string& other) { return storage::SameFile(folder, other); };
+    const auto same = [&folder](const std::string& other) { return storage::IsSameFile(folder, other); };
     if (same(results)) continue;
     const Result<bool> sweep = HoldsSweep(env, folder);
     if (!sweep.ok() && !IsOfTheRoot(root, folder))
       beside.unknown.push_back(
           fmt::format("whether {} is a sweep, and what it charged, cannot be told, so it is not counted: {}", folder,
-                      WithoutFullStop(sweep.status().message())));
+                      RemoveFullStop(sweep.status().message())));
     if (sweep.ok() && *sweep && std::none_of(beside.sweeps.begin(), beside.sweeps.end(), same))
       beside.sweeps.push_back(std::move(folder));
   }
@@ -232,7 +232,7 @@ Result<std::vector<OtherSweep>> ReadOtherSweeps(storage::Env& env, const std::st
     Result<std::optional<OtherSweep>> sweep = ReadOtherSweep(env, folder, digests, known, shared);
     if (!sweep.ok())
       return Status(sweep.status().code(), fmt::format("what {} charged cannot be read: {}", folder,
-                                                       WithoutFullStop(sweep.status().message())));
+                                                       RemoveFullStop(sweep.status().message())));
     if (*sweep) sweeps.push_back(**std::move(sweep));
   }
   return sweeps;
@@ -247,8 +247,8 @@ Result<BudgetsByData> ReadOtherBudgets(storage::Env& env, const std::string& res
   for (const std::string& folder : beside->sweeps) {
     const Result<ResultsView> view = ReadJournaled(env, folder);
     // One that is just beginning finds in this sweep's journal what it draws on, before it draws.
-    const bool absent = !view.ok() && !storage::MayExist(env, JournalPath(folder));
-    if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names), plan.unpacked, shared))) continue;
+    const bool absent = !view.ok() && !storage::MayExist(env, GetJournalPath(folder));
+    if (absent || (!view.ok() && !MayTouch(env, folder, CollectDigests(names), plan.unpacked, shared))) continue;
     if (!view.ok())
       return EnvironmentError(
           fmt::format("whether {} sets a budget for the same data cannot be read, so no sweep "
@@ -277,7 +277,8 @@ Result<RootTerms> ReadRootTerms(storage::Env& env, const std::string& results, c
                     "mount of a folder that lies elsewhere: what was charged beside that one cannot be "
                     "seen from here. Name the folder where it lies, or mount the folder that holds it",
                     names.begin()->second, results));
-  const Result<std::vector<OtherSweep>> sweeps = ReadOtherSweeps(env, results, DigestsOf(names), plan.unpacked, shared);
+  const Result<std::vector<OtherSweep>> sweeps =
+      ReadOtherSweeps(env, results, CollectDigests(names), plan.unpacked, shared);
   if (!sweeps.ok()) {
     return EnvironmentError(
         fmt::format("the budget of data set '{}' covers every sweep in {}, and {}. Mend that folder (retort "
@@ -287,7 +288,7 @@ Result<RootTerms> ReadRootTerms(storage::Env& env, const std::string& results, c
   }
   for (const OtherSweep& sweep : *sweeps) {
     for (const auto& [digest, name] : names) {
-      if (sweep.running && AnyCountTogether(shared, sweep.planned, {digest}))
+      if (sweep.running && CountsAnyTogether(shared, sweep.planned, {digest}))
         return Running(sweep.directory, name, FindResultsRoot(results),
                        sweep.budgets.contains(digest) ? "its budget" : "the budget of that data set");
       for (const auto& [theirs, events] : sweep.charged)
@@ -299,7 +300,7 @@ Result<RootTerms> ReadRootTerms(storage::Env& env, const std::string& results, c
   return terms;
 }
 
-std::set<std::string> DataDigests(const ResultsView& view) {
+std::set<std::string> ListDataDigests(const ResultsView& view) {
   std::set<std::string> digests;
   for (const TrialView& trial : view.trials)
     if (trial.spec.data) digests.insert(FindUnpackedDigest(view.unpacked, trial.spec.data->digest));
@@ -309,7 +310,7 @@ std::set<std::string> DataDigests(const ResultsView& view) {
 }
 
 RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {
-  return ReadRoot(env, view.directory, DataDigests(view), view.unpacked, view.data, view.noted_root);
+  return ReadRoot(env, view.directory, ListDataDigests(view), view.unpacked, view.data, view.noted_root);
 }
 
 RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,

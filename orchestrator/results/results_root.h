@@ -96,7 +96,7 @@ struct RootCharges {
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
                                    const UnpackedDigests& known, const DataSets& data, const std::string& noted_root);
 // Unpacked digests of what the ledger of `view` charges, and of what its trials use.
-[[nodiscard]] std::set<std::string> DataDigests(const ResultsView& view);
+[[nodiscard]] std::set<std::string> ListDataDigests(const ResultsView& view);
 
 // What the other sweeps of a root mean for data sets of one sweep, by its unpacked digests.
 struct OtherCharges {

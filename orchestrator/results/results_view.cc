@@ -43,7 +43,7 @@ Result<TrialView> MakeView(const Trial& trial, bool running, Rows rows) {
   if (trial.row && rows == Rows::packed) {
     view.packed = trial.row;
   } else if (trial.row) {
-    RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read(StateName(trial.state)));
+    RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read(GetStateName(trial.state)));
   }
   return view;
 }
@@ -58,7 +58,7 @@ std::vector<std::size_t> ListIndices(const Core& core) {
 
 Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, Rows rows, Plans plans,
                    ResultsView& view) {
-  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, JournalPath(directory)));
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, GetJournalPath(directory)));
   if (!there)
     return EnvironmentError("there are no results in " + directory +
                             ": run the sweep first, or name its folder with "
@@ -66,9 +66,9 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   if (const std::string hidden = DescribeHidden(env, directory); !hidden.empty()) return Refused(hidden + ".");
   view.directory = directory;
   view.running = IsFolderLocked(env, directory);
-  view.run_over = storage::MayExist(env, ExitCodePath(directory));
+  view.run_over = storage::MayExist(env, GetExitCodePath(directory));
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
-                          storage::ReadRecordLog(env, JournalPath(directory), storage::LogKind::journal));
+                          storage::ReadRecordLog(env, GetJournalPath(directory), storage::LogKind::journal));
   JournalCodec codec;
   RETORT_RETURN_IF_ERROR(ReplayJournal(contents, codec, core));
   view.sweep = core.sweep();
@@ -100,7 +100,7 @@ Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Ro
   ResultsView view;
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> folders, ListTrialFolders(env, directory));
   RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, rows, plans, view));
-  RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
+  RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, GetLedgerPath(directory)));
   view.ledger_lost = DescribeLostLedger(core, view.ledger.size());
   if (!view.ledger_lost.empty()) return view;
   std::set<TrialId> charged;
@@ -133,7 +133,7 @@ std::vector<std::shared_ptr<const DataSpec>> ListDataSpecs(const Core& core) {
 
 Result<storage::ResultRow> ReadRow(const TrialView& trial) {
   if (trial.row) return *trial.row;
-  return trial.packed.Read(StateName(trial.state));
+  return trial.packed.Read(GetStateName(trial.state));
 }
 
 Result<ResultsView> ReadJournaled(storage::Env& env, const std::string& directory) {

@@ -80,11 +80,13 @@ struct ResultsView {
 };
 
 // Holds the exit code of the run, once it is over and everything derived is up to date.
-[[nodiscard]] inline std::string ExitCodePath(const std::string& results) { return results + "/exit-code"; }
+[[nodiscard]] inline std::string GetExitCodePath(const std::string& results) { return results + "/exit-code"; }
 
 // Unix seconds now: `clock`, that of this machine, or the newest event where the clock is behind it. So nothing has
 // lasted less than no time where the clocks of hosts differ.
-[[nodiscard]] inline double NowFor(const ResultsView& view, double clock) { return std::max(clock, view.newest_event); }
+[[nodiscard]] inline double ChooseNow(const ResultsView& view, double clock) {
+  return std::max(clock, view.newest_event);
+}
 
 [[nodiscard]] inline bool HasRow(const TrialView& trial) { return trial.row || trial.packed; }
 // There must be one. Error: damage.

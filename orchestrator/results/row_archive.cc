@@ -226,7 +226,7 @@ Json CurvesJson(const std::map<std::string, Curve>& curves) {
   Json json = Json::object();
   for (const auto& [name, curve] : curves) {
     Json points = Json::array();
-    for (const auto& [step, value] : curve) points.push_back(Json::array({step, NumberToJson(value)}));
+    for (const auto& [step, value] : curve) points.push_back(Json::array({step, MakeJsonNumber(value)}));
     json[name] = std::move(points);
   }
   return json;
@@ -237,8 +237,8 @@ Result<std::map<std::string, Curve>> ReadCurves(const Json& json) {
   for (const auto& [name, points] : json.items()) {
     Curve& curve = curves[name];
     for (const Json& point : points) {
-      const std::optional<double> value =
-          point.at(1).is_string() ? NumberIn(point.at(1).get<std::string>()) : std::optional(point.at(1).get<double>());
+      const std::optional<double> value = point.at(1).is_string() ? ParseFiniteNumber(point.at(1).get<std::string>())
+                                                                  : std::optional(point.at(1).get<double>());
       curve.emplace_back(RequireInteger<std::int64_t>(point.at(0)), value.value_or(std::nan("")));
     }
   }
@@ -256,8 +256,8 @@ Json AttemptJson(const ArchivedAttempt& attempt) {
   if (file.evaluation) {
     json["evaluation"] = {{"classes", file.evaluation->classes},
                           {"n", file.evaluation->n},
-                          {"accuracy", NumberToJson(file.evaluation->accuracy)},
-                          {"top5", NumberToJson(file.evaluation->top5)},
+                          {"accuracy", MakeJsonNumber(file.evaluation->accuracy)},
+                          {"top5", MakeJsonNumber(file.evaluation->top5)},
                           {"confusion", file.evaluation->confusion}};
   }
   return json;
@@ -292,9 +292,9 @@ Json SyntheticJson(const std::string& trial, const SyntheticResult& result) {
           {"seed", result.seed},
           {"labels", result.labels},
           {"network", result.network},
-          {"accuracy", NumberToJson(result.accuracy)},
-          {"fid", NumberToJson(std::nan(""))},
-          {kFidMember, NumberToJson(result.frechet_distance)}};
+          {"accuracy", MakeJsonNumber(result.accuracy)},
+          {"fid", MakeJsonNumber(std::nan(""))},
+          {kFidMember, MakeJsonNumber(result.frechet_distance)}};
 }
 
 SyntheticResult ReadSyntheticJson(const Json& json) {
@@ -380,7 +380,7 @@ class Decoder {
       const auto spec = specs_.find(written->row.trial);
       if (spec == specs_.end()) return DamageError("a row of " + written->row.trial + ", which was never planned");
       written->row.spec_json = spec->second;
-      if (written->row.row_digest != storage::RowDigest(written->row))
+      if (written->row.row_digest != storage::ComputeRowDigest(written->row))
         return DamageError("the row of " + written->row.name +
                            " is not what its digest says: its settings, metrics or parameters were changed");
       rows_[written->row.trial] = archive_.events.size();
@@ -415,7 +415,7 @@ Result<std::string_view> Unseal(std::string_view text, const std::string& name) 
   const std::string_view body = text.substr(0, last == std::string_view::npos ? 0 : last + 1);
   const Json seal = Json::parse(text.substr(body.size()), nullptr, false);
   if (!seal.is_object() || !seal.contains("seal")) return DamageError(name + " was cut: its last line is no seal.");
-  if (seal.at("seal") != Sha256Hex(std::string(body)))
+  if (seal.at("seal") != ComputeSha256Hex(std::string(body)))
     return DamageError(name + " was edited: its seal is not that of its lines.");
   return body;
 }
@@ -440,7 +440,7 @@ std::string EncodeArchive(const RowArchive& archive) {
   for (const privacy::AuditReport& report : archive.audits)
     AddLine({{"audit", Json::parse(privacy::EncodeAuditReport(report))}}, text);
   for (const auto& [trial, result] : archive.synthetic) AddLine({{"synthetic", SyntheticJson(trial, result)}}, text);
-  AddLine({{"seal", Sha256Hex(text)}}, text);
+  AddLine({{"seal", ComputeSha256Hex(text)}}, text);
   return text;
 }
 

@@ -34,10 +34,10 @@ struct RowArchive {
   std::vector<storage::LedgerEntry> ledger;
   std::vector<ArchivedAttempt> attempts;
   std::vector<privacy::AuditReport> audits;
-  std::vector<std::pair<std::string, SyntheticResult>> synthetic;  // by trial: what its generated pictures teach
+  std::vector<std::pair<std::string, SyntheticResult>> synthetic;  // by trial: what its generated images teach
 };
 
-// Of a results folder that was read with Plans::every. `program`: VersionText. Error: environment or damage, for what
+// Of a results folder that was read with Plans::every. `program`: FormatVersion. Error: environment or damage, for what
 // cannot be read: a row whose attempt file is gone, a report of an audit, a ledger that lost entries.
 [[nodiscard]] Result<RowArchive> CollectArchive(storage::Env& env, const ResultsView& view, const std::string& program);
 

@@ -57,7 +57,7 @@ BestSuggestion Describe(std::size_t number, const Suggestion& suggestion, const 
   best.name = FormatTrialName(suggestion.first->spec);
   best.trial = suggestion.first->spec.id;
   for (const std::string& key : terms.keys)
-    if (const std::string value = KeyText(suggestion.first->spec, key); !value.empty())
+    if (const std::string value = FormatKey(suggestion.first->spec, key); !value.empty())
       best.values.emplace_back(key, value);
   return best;
 }
@@ -181,11 +181,11 @@ std::string DescribeStanding(const SearchStanding& standing) {
   if (!standing.best) return text + ", none with a score yet.";
   const BestSuggestion& best = *standing.best;
   const std::string score =
-      standing.terms.score.ends_with("accuracy") ? PercentText(best.score) + " %" : SixDigitNumber(best.score);
+      standing.terms.score.ends_with("accuracy") ? FormatPercent(best.score) + " %" : FormatSixDigits(best.score);
   text += fmt::format("; the best{} is suggestion {}, {}, with {}", standing.MayChange() ? " so far" : "", best.number,
                       best.name, score);
   if (best.measured > 1)
-    text += fmt::format(" in the mean over {}", TrialsText(static_cast<std::int64_t>(best.measured)));
+    text += fmt::format(" in the mean over {}", FormatTrialCount(static_cast<std::int64_t>(best.measured)));
   for (std::size_t i = 0; i < best.values.size(); ++i)
     text += fmt::format("{}{} = {}", i == 0 ? ": " : ", ", best.values[i].first, best.values[i].second);
   return text + ".";

@@ -95,8 +95,8 @@ std::vector<std::string> SharedExamples::Digests() const {
   return digests;
 }
 
-bool AnyCountTogether(const SharedExamples& shared, const std::set<std::string>& some,
-                      const std::set<std::string>& others) {
+bool CountsAnyTogether(const SharedExamples& shared, const std::set<std::string>& some,
+                       const std::set<std::string>& others) {
   return std::any_of(some.begin(), some.end(), [&](const std::string& a) {
     return others.contains(a) ||
            std::any_of(others.begin(), others.end(), [&](const std::string& b) { return shared.Together(a, b); });

@@ -59,8 +59,8 @@ class SharedExamples {
 };
 
 // Whether one of `some` counts for one of `others`.
-[[nodiscard]] bool AnyCountTogether(const SharedExamples& shared, const std::set<std::string>& some,
-                                    const std::set<std::string>& others);
+[[nodiscard]] bool CountsAnyTogether(const SharedExamples& shared, const std::set<std::string>& some,
+                                     const std::set<std::string>& others);
 
 // Tells `charges` which of `digests` count for each other.
 void ShareCharges(const SharedExamples& shared, const std::vector<std::string>& digests, PrivacyCharges& charges);
@@ -80,7 +80,7 @@ void ShareCharges(const SharedExamples& shared, const std::vector<std::string>& 
 // Reads each data set once, however often it is asked.
 class RootExamples {
  public:
-  // `root`: FindResultsRoot. Pictures are decoded as `options` say.
+  // `root`: FindResultsRoot. Images are decoded as `options` say.
   RootExamples(storage::Env& env, std::string root, storage::DigestOptions options)
       : env_(env), root_(std::move(root)), options_(std::move(options)) {}
 

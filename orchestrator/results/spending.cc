@@ -90,7 +90,7 @@ void Name(const DataFacts& data, DataSpending& spent) {
 // A total is stated at one delta, and holds at it whatever deltas its trials have. Under a budget it is the budget's,
 // since that is what the total is held against; else the smallest of the data set's trials, at which epsilon is the
 // largest.
-double DeltaOf(const DataFacts& data, const std::optional<Budget>& budget) {
+double ChooseDelta(const DataFacts& data, const std::optional<Budget>& budget) {
   if (budget) return budget->delta;
   return data.delta < kInfinity ? data.delta : kUsualDelta;
 }
@@ -152,7 +152,7 @@ DataSpending SpendingOn(const SpendingFacts& facts, const std::string& digest, c
   Name(data, spent);
   const Totals totals(facts, data, digest);
   TakeBudget(data, totals, spent);
-  spent.delta = DeltaOf(data, spent.budget);
+  spent.delta = ChooseDelta(data, spent.budget);
   spent.trials = totals.trials();
   spent.other_sweeps = totals.other_sweeps();
   spent.root = facts.root;

@@ -73,24 +73,24 @@ double ComputeLeft(const CostEstimate& cost, const PendingTrial& trial) {
   return cost.seconds - (cost.seconds - cost.start_seconds) * std::clamp(trial.done, 0.0, 1.0);
 }
 
-std::vector<Job> MakeJobs(const std::vector<PendingTrial>& trials, const std::vector<Priced>& priced) {
+std::vector<TimedTrial> MakeTimedTrials(const std::vector<PendingTrial>& trials, const std::vector<Priced>& priced) {
   std::unordered_map<TrialId, std::size_t> teachers;  // index in `trials`
-  std::vector<Job> jobs;
-  jobs.reserve(trials.size());
+  std::vector<TimedTrial> timed;
+  timed.reserve(trials.size());
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const TrialSpec& spec = *trials[i].spec;
-    Job job{priced[i].left, spec.devices, spec.execution.priority, trials[i].running, Job::kNoTeacher};
+    TimedTrial one{priced[i].left, spec.devices, spec.execution.priority, trials[i].running, TimedTrial::kNoTeacher};
     if (spec.parent)
-      if (const auto teacher = teachers.find(*spec.parent); teacher != teachers.end()) job.teacher = teacher->second;
+      if (const auto teacher = teachers.find(*spec.parent); teacher != teachers.end()) one.teacher = teacher->second;
     if (spec.role == Role::teacher) teachers.emplace(spec.id, i);
-    jobs.push_back(job);
+    timed.push_back(one);
   }
-  return jobs;
+  return timed;
 }
 
-double DeviceHours(const std::vector<Job>& jobs) {
+double ComputeDeviceHours(const std::vector<TimedTrial>& timed) {
   double seconds = 0;
-  for (const Job& job : jobs) seconds += job.seconds * job.devices;
+  for (const TimedTrial& one : timed) seconds += one.seconds * one.devices;
   return seconds / kHour;
 }
 
@@ -114,14 +114,14 @@ double Normal(std::mt19937_64& random) {
 
 // Every trial of a shape is off by the same factor, since few were measured, and by one of its own.
 void DrawSeconds(const std::vector<Priced>& priced, std::size_t shapes, std::mt19937_64& random,
-                 std::vector<Job>& jobs) {
+                 std::vector<TimedTrial>& timed) {
   std::vector<double> common(shapes);
   for (double& factor : common) factor = Normal(random);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
+  for (std::size_t i = 0; i < timed.size(); ++i) {
     const Priced& trial = priced[i];
     if (trial.spread == 0) continue;
     const double shared = common[trial.shape] / std::sqrt(std::max(trial.measured, 1));
-    jobs[i].seconds = trial.left * std::exp(trial.spread * (shared + Normal(random)));
+    timed[i].seconds = trial.left * std::exp(trial.spread * (shared + Normal(random)));
   }
 }
 
@@ -136,7 +136,7 @@ void SetPace(PendingTrial& trial, const Pace& pace, std::int64_t step, std::int6
   trial.steps_left_seconds = std::max(0.0, ahead - std::max(0.0, now - pace.noted_at()));
 }
 
-std::optional<double> SecondsLeft(const CostModel& costs, const PendingTrial& trial) {
+std::optional<double> EstimateSecondsLeft(const CostModel& costs, const PendingTrial& trial) {
   const std::optional<CostEstimate> cost = costs.For(*trial.spec, trial.teacher);
   if (cost) return ComputeLeft(*cost, trial);
   if (trial.step_seconds > 0) return trial.steps_left_seconds;
@@ -165,18 +165,18 @@ std::optional<SweepEstimate> EstimateSweep(const CostModel& costs, const std::ve
     if (cost->measured > 0)
       sweep.measured = sweep.measured == 0 ? cost->measured : std::min(sweep.measured, cost->measured);
   }
-  std::vector<Job> jobs = MakeJobs(trials, priced);
-  const std::optional<double> mean = Makespan(jobs, slots, at_once);
+  std::vector<TimedTrial> timed = MakeTimedTrials(trials, priced);
+  const std::optional<double> mean = ComputeMakespan(timed, slots, at_once);
   if (!mean) return std::nullopt;
-  const double hours = DeviceHours(jobs);
+  const double hours = ComputeDeviceHours(timed);
   std::vector<double> makespans, device_hours;
   std::mt19937_64 random(kSeed);
   const std::size_t draws =
       exact ? 1 : std::clamp(drawn / std::max<std::size_t>(trials.size(), 1), kMinDraws, kMaxDraws);
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    DrawSeconds(priced, shapes.size(), random, jobs);
-    makespans.push_back(Makespan(jobs, slots, at_once).value_or(*mean));
-    device_hours.push_back(DeviceHours(jobs));
+    DrawSeconds(priced, shapes.size(), random, timed);
+    makespans.push_back(ComputeMakespan(timed, slots, at_once).value_or(*mean));
+    device_hours.push_back(ComputeDeviceHours(timed));
   }
   sweep.seconds = ComputeInterval(*mean, std::move(makespans));
   sweep.device_hours = ComputeInterval(hours, std::move(device_hours));

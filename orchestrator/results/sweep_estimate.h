@@ -26,7 +26,7 @@ struct PendingTrial {
 void SetPace(PendingTrial& trial, const Pace& pace, std::int64_t step, std::int64_t total_steps, double now);
 
 // What a trial still takes: at its own pace where that is known, else as the model says; nothing when neither is.
-[[nodiscard]] std::optional<double> SecondsLeft(const CostModel& costs, const PendingTrial& trial);
+[[nodiscard]] std::optional<double> EstimateSecondsLeft(const CostModel& costs, const PendingTrial& trial);
 
 struct Interval {
   double mean = 0;

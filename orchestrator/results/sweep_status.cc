@@ -29,8 +29,8 @@ std::string WithoutNumbers(std::string text) {
 }
 
 std::string FindCause(const TrialView& trial) {
-  const std::string_view state = IsFinal(trial.state) ? StateName(trial.state) : "";
-  return std::string(state) + "\n" + FindFailureWord(trial) + "\n" + WithoutNumbers(FirstSentence(trial.detail));
+  const std::string_view state = IsFinal(trial.state) ? GetStateName(trial.state) : "";
+  return std::string(state) + "\n" + FindFailureWord(trial) + "\n" + WithoutNumbers(FindFirstSentence(trial.detail));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::string FindFailureWord(const TrialView& trial) {
   if (std::string own = FindAuditVoid(trial); !own.empty()) return own;
   if (trial.unknown_teacher_audit) return "teacher-" + std::string(privacy::reason::kAuditUnknown);
   if (trial.refuted_teacher) return "teacher-" + std::string(privacy::kVoidRefuted);
-  return trial.failure == FailureKind::none ? "" : std::string(FailureName(trial.failure));
+  return trial.failure == FailureKind::none ? "" : std::string(GetFailureName(trial.failure));
 }
 
 std::vector<TrialGroup> GroupFailures(const TrialGroup& trials) {
@@ -55,16 +55,16 @@ std::vector<TrialGroup> GroupFailures(const TrialGroup& trials) {
   return groups;
 }
 
-std::string FirstSentence(std::string_view detail) {
+std::string FindFirstSentence(std::string_view detail) {
   const std::size_t end = std::min({detail.find('\n'), detail.find(". "), detail.find(".\n"), detail.size()});
-  std::string sentence = OneLine(detail.substr(0, end));
+  std::string sentence = MakeOneLine(detail.substr(0, end));
   if (sentence.ends_with('.')) sentence.pop_back();
   return sentence;
 }
 
-std::string ShortDetail(std::string_view detail, std::size_t width) {
-  std::string line = OneLine(detail);
-  return Columns(line) <= width ? line : CutEnd(FirstSentence(detail), width);
+std::string ShortenDetail(std::string_view detail, std::size_t width) {
+  std::string line = MakeOneLine(detail);
+  return CountColumns(line) <= width ? line : CutEnd(FindFirstSentence(detail), width);
 }
 
 namespace {
@@ -89,13 +89,13 @@ Problem MakeProblem(const TrialGroup& group, std::size_t columns, int severity, 
                     const std::string& one) {
   const TrialView& first = *group.front();
   const bool alone = group.size() == 1;
-  Problem problem{severity, "", TrialCommand("explain", first.spec), {}};
+  Problem problem{severity, "", FormatTrialCommand("explain", first.spec), {}};
   for (const TrialView* trial : group) problem.trials.push_back(trial->spec.id);
-  problem.what = fmt::format("{} {} {}", alone ? FormatTrialName(first.spec) : TrialsText(std::ssize(group)),
-                             alone ? one : several, FailureName(first.failure));
+  problem.what = fmt::format("{} {} {}", alone ? FormatTrialName(first.spec) : FormatTrialCount(std::ssize(group)),
+                             alone ? one : several, GetFailureName(first.failure));
   if (!first.detail.empty())
     problem.what +=
-        " (" + (alone ? ShortDetail(first.detail, columns) : CutEnd(FirstSentence(first.detail), columns)) + ")";
+        " (" + (alone ? ShortenDetail(first.detail, columns) : CutEnd(FindFirstSentence(first.detail), columns)) + ")";
   if (!alone) problem.what += ", first " + FormatTrialName(first.spec);
   return problem;
 }
@@ -114,7 +114,7 @@ Problem DescribeRetries(const TrialGroup& group, std::size_t columns) {
 
 // Worst of all: a number was printed that is not true.
 Problem DescribeRefuted(const ResultsView& view, const TrialView& trial) {
-  Problem problem{100, "", TrialCommand("show", trial.spec), {trial.spec.id}};
+  Problem problem{100, "", FormatTrialCommand("show", trial.spec), {trial.spec.id}};
   for (const TrialView& student : view.trials)
     if (student.refuted_teacher && student.spec.parent == trial.spec.id) problem.trials.push_back(student.spec.id);
   const std::size_t students = problem.trials.size() - 1;
@@ -130,7 +130,7 @@ Problem DescribeUnknownAudit(const TrialView& trial) {
   return {100,
           fmt::format("nothing is claimed of {}, since nobody can say what audits found of it: {}",
                       FormatTrialName(trial.spec), trial.audit_unknown),
-          TrialCommand("show", trial.spec),
+          FormatTrialCommand("show", trial.spec),
           {trial.spec.id}};
 }
 
@@ -179,7 +179,7 @@ void AddClock(const ResultsView& view, double clock, std::vector<Problem>& probl
   problems.push_back({50,
                       fmt::format("the newest event lies {} in the future of this machine's clock; times are told as "
                                   "of that event",
-                                  DurationText(ahead)),
+                                  FormatDuration(ahead)),
                       "set the clocks of the machines alike",
                       {}});
 }
@@ -220,8 +220,8 @@ std::vector<Problem> ListProblems(const ResultsView& view, const TrialsStatus& t
       problems.push_back(
           {70,
            fmt::format("data set {} has spent ε = {} of its budget of {} (example, its place filled or empty, δ = {})",
-                       spent.data, EpsilonText(spent.root_epsilon), EpsilonText(spent.budget->epsilon),
-                       ShortNumber(spent.delta)),
+                       spent.data, FormatEpsilon(spent.root_epsilon), FormatEpsilon(spent.budget->epsilon),
+                       FormatShortNumber(spent.delta)),
            spent.budget_of.empty() ? "raise [data." + spent.data + "] budget, or ask for fewer trials"
                                    : "raise the budget in " + spent.budget_of + ", or ask for fewer trials",
            {}});
@@ -258,7 +258,7 @@ std::vector<DataSpending> ComputeShownSpending(const ResultsView& view, const Ro
   facts.charges = &charges;
   facts.counts = MakeCountRule(view, charges);
   facts.ledger_lost = view.ledger_lost;
-  if (root != nullptr) AddRoot(*root, DataDigests(view), charges, facts);
+  if (root != nullptr) AddRoot(*root, ListDataDigests(view), charges, facts);
   return SelectShownSpending(orchestrator::ComputeSpending(facts));
 }
 
@@ -288,7 +288,7 @@ std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view) {
   for (const TrialState state : kStates) {
     const auto count =
         std::count_if(view.trials.begin(), view.trials.end(), [&](const TrialView& t) { return t.state == state; });
-    if (count > 0) counts.emplace_back(StateName(state), static_cast<int>(count));
+    if (count > 0) counts.emplace_back(GetStateName(state), static_cast<int>(count));
   }
   return counts;
 }
@@ -314,16 +314,17 @@ TrialsStatus ComputeTrialsStatus(const ResultsView& view, const CostModel& costs
   for (const std::string& unknown : root == nullptr ? std::vector<std::string>() : root->uncounted)
     trials.problems.push_back({72, unknown, "let this user read it, or move it out of the results root", {}});
   trials.spending = ComputeShownSpending(view, root);
-  if (planned && !trials.finished) trials.remaining = EstimateRemaining(view, costs, NowFor(view, now_unix_seconds));
+  if (planned && !trials.finished) trials.remaining = EstimateRemaining(view, costs, ChooseNow(view, now_unix_seconds));
   return trials;
 }
 
 SweepStatus ComputeStatus(const ResultsView& view, const CostModel& costs, double now_unix_seconds,
                           const RootCharges* root) {
-  return StatusFrom(view, ComputeTrialsStatus(view, costs, now_unix_seconds, root), costs, now_unix_seconds);
+  return MakeSweepStatus(view, ComputeTrialsStatus(view, costs, now_unix_seconds, root), costs, now_unix_seconds);
 }
 
-SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostModel& costs, double now_unix_seconds) {
+SweepStatus MakeSweepStatus(const ResultsView& view, TrialsStatus trials, const CostModel& costs,
+                            double now_unix_seconds) {
   SweepStatus status;
   status.view = &view;
   status.trials = trials.trials;

@@ -32,9 +32,9 @@ using TrialGroup = std::vector<const TrialView*>;  // never empty
 [[nodiscard]] std::vector<TrialGroup> GroupFailures(const TrialGroup& trials);
 
 // Of a failure's detail, on one line and without the stop at its end.
-[[nodiscard]] std::string FirstSentence(std::string_view detail);
+[[nodiscard]] std::string FindFirstSentence(std::string_view detail);
 // The detail on one line where it has no more than `width` columns, else what fits of its first sentence.
-[[nodiscard]] std::string ShortDetail(std::string_view detail, std::size_t width);
+[[nodiscard]] std::string ShortenDetail(std::string_view detail, std::size_t width);
 
 // How a sweep stands, as a value: what `retort status` prints.
 
@@ -84,7 +84,7 @@ struct SweepStatus {
 // at no trial of `view`.
 [[nodiscard]] TrialsStatus ComputeTrialsStatus(const ResultsView& view, const CostModel& costs = {},
                                                double now_unix_seconds = 0, const RootCharges* root = nullptr);
-[[nodiscard]] SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostModel& costs = {},
-                                     double now_unix_seconds = 0);
+[[nodiscard]] SweepStatus MakeSweepStatus(const ResultsView& view, TrialsStatus trials, const CostModel& costs = {},
+                                          double now_unix_seconds = 0);
 
 }  // namespace retort::orchestrator

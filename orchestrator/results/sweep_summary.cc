@@ -147,7 +147,7 @@ json MakeBody(const ResultsView& view, const TrialsStatus& trials) {
           {"packed", view.packed},
           {"unpacked", view.unpacked},
           {"noted_root", view.noted_root},
-          {"digests", DataDigests(view)},
+          {"digests", ListDataDigests(view)},
           {"trials", trials.trials},
           {"counts", trials.counts},
           {"problems", problems},
@@ -200,13 +200,13 @@ std::string FindSummaryPath(const std::string& results) { return results + "/sum
 std::optional<std::string> ComputeSummarySources(storage::Env& env, const std::string& results,
                                                  const CostCache& costs) {
   if (MayBeAudited(env, results) || IsFolderLocked(env, results)) return std::nullopt;
-  const std::optional<json> journal = ReadStamp(env, JournalPath(results)),
-                            ledger = ReadStamp(env, LedgerPath(results));
+  const std::optional<json> journal = ReadStamp(env, GetJournalPath(results)),
+                            ledger = ReadStamp(env, GetLedgerPath(results));
   const std::optional<json> measured = costs.path.empty() ? std::optional<json>("absent") : ReadStamp(env, costs.path);
   const std::string root = FindResultsRoot(results);
   // What data sets share examples, and what audits have refuted.
-  const std::optional<json> marks = FolderStamp(env, storage::MarksFolder(root)),
-                            refuted = FolderStamp(env, RefutationsFolder(root));
+  const std::optional<json> marks = FolderStamp(env, storage::GetMarksFolder(root)),
+                            refuted = FolderStamp(env, GetRefutationsFolder(root));
   if (!journal || !ledger || !measured || !marks || !refuted) return std::nullopt;
   return DumpJson(json{{"journal", *journal},
                        {"ledger", *ledger},

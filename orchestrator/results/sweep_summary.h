@@ -34,7 +34,8 @@ struct SweepSummary {
 
 // Keeps `trials` of `view`, which were read after `sources` was. Does nothing for a journal of fewer than
 // `least_bytes`, where what `status` says depends on the time, since a trial waits to be tried again, where data of
-// it has no marks, and for a sweep that searches. `program`: VersionText. Error: environment when it cannot be written.
+// it has no marks, and for a sweep that searches. `program`: FormatVersion. Error: environment when it cannot be
+// written.
 [[nodiscard]] Status StoreSummary(storage::Env& env, const std::string& sources, const ResultsView& view,
                                   const TrialsStatus& trials, const std::string& program,
                                   std::uint64_t least_bytes = kSummarisedBytes);

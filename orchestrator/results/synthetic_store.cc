@@ -28,8 +28,8 @@ std::string Encode(const storage::ResultRow& row, const SyntheticResult& result)
                    {"seed", std::to_string(result.seed)},
                    {"labels", result.labels},
                    {"network", result.network},
-                   {"accuracy", NumberToJson(result.accuracy)},
-                   {"fid", NumberToJson(result.frechet_distance)},
+                   {"accuracy", MakeJsonNumber(result.accuracy)},
+                   {"fid", MakeJsonNumber(result.frechet_distance)},
                    {"fid_features", cluster::kFrechetFeatures}});
 }
 

@@ -1,4 +1,4 @@
-// Stores and reads what a fresh classifier learnt from the pictures of a trial's generator (`retort sample
+// Stores and reads what a fresh classifier learnt from the images of a trial's generator (`retort sample
 // --evaluate`). The newest lies beside its trial (TRIAL/synthetic.json), so that tables and figures can show it.
 #pragma once
 
@@ -15,11 +15,11 @@
 namespace retort::orchestrator {
 
 struct SyntheticResult {
-  std::int64_t count = 0;  // pictures, those that chose the epoch among them
-  std::uint64_t seed = 0;  // of the pictures
-  std::string labels;      // who labelled them
-  std::string network;     // the classifier
-  double accuracy = 0;     // on the test split
+  std::int64_t count = 0;                                              // images, those that chose the epoch among them
+  std::uint64_t seed = 0;                                              // of the images
+  std::string labels;                                                  // who labelled them
+  std::string network;                                                 // the classifier
+  double accuracy = 0;                                                 // on the test split
   double frechet_distance = std::numeric_limits<double>::quiet_NaN();  // in cluster::kFrechetFeatures; NaN: none
 };
 

@@ -13,7 +13,7 @@ namespace retort::orchestrator {
 namespace {
 
 std::vector<std::string> KnownKeys() {
-  std::vector<std::string> keys = retort::KeyNames(kNowhere);
+  std::vector<std::string> keys = retort::ListKeyNames(kNowhere);
   for (const char* own : {"trial", "name", "state", "role", "failure", "attempts"}) keys.emplace_back(own);
   return keys;
 }
@@ -21,13 +21,13 @@ std::vector<std::string> KnownKeys() {
 // What a trial may have of a key, where that is a closed set.
 std::vector<std::string> ListKnownValues(const std::string& key) {
   if (key == "role") return {"teacher", "student"};
-  if (key == "failure") return FailureNames();
+  if (key == "failure") return ListFailureNames();
   if (const SpecKey* own = FindKey(key, kNowhere); own != nullptr)
     return own->type == KeyType::flag ? std::vector<std::string>{"true", "false"} : own->ChoiceList();
   std::vector<std::string> states;
   if (key == "state")
     for (int state = 1; state <= static_cast<int>(TrialState::cancelled); ++state)
-      states.emplace_back(StateName(static_cast<TrialState>(state)));
+      states.emplace_back(GetStateName(static_cast<TrialState>(state)));
   return states;
 }
 
@@ -37,7 +37,7 @@ std::vector<std::string> ClosedValues(const std::string& key, const ResultsView&
   const SpecKey* own = FindKey(key, kNowhere);
   if (values.empty() && (own == nullptr || own->type != KeyType::name)) return values;
   for (const TrialView& trial : view.trials) {
-    std::optional<std::string> value = TrialField(trial, key);
+    std::optional<std::string> value = FindTrialField(trial, key);
     if (value && !value->empty() && !Holds(values, *value)) values.push_back(*std::move(value));
   }
   return values;
@@ -45,39 +45,39 @@ std::vector<std::string> ClosedValues(const std::string& key, const ResultsView&
 
 }  // namespace
 
-std::optional<std::string> SpecField(const TrialSpec& spec, const std::string& key) {
+std::optional<std::string> FindSpecField(const TrialSpec& spec, const std::string& key) {
   for (const auto& [axis, value] : spec.axes)
     if (axis == key) return value;
   if (key == "role") return spec.role == Role::teacher ? "teacher" : "student";
   if (key == "method") return spec.method;  // of teachers that are loaded, too, which the key does not apply to
   if (FindKey(key, kNowhere) == nullptr) return std::nullopt;
-  return KeyText(spec, key);
+  return FormatKey(spec, key);
 }
 
-std::optional<std::string> TrialField(const TrialView& trial, const std::string& key) {
+std::optional<std::string> FindTrialField(const TrialView& trial, const std::string& key) {
   if (key == "trial") return trial.spec.id.Hex();
   if (key == "name") return FormatTrialName(trial.spec);
-  if (key == "state") return std::string(StateName(trial.state));
-  if (key == "failure") return std::string(FailureName(trial.failure));
+  if (key == "state") return std::string(GetStateName(trial.state));
+  if (key == "failure") return std::string(GetFailureName(trial.failure));
   if (key == "attempts") return std::to_string(trial.attempts);
-  return SpecField(trial.spec, key);
+  return FindSpecField(trial.spec, key);
 }
 
 bool Holds(const std::vector<std::string>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-bool SameText(const std::string& a, const std::string& b) {
+bool IsSameText(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  const auto left = NumberIn(a), right = NumberIn(b);
+  const auto left = ParseFiniteNumber(a), right = ParseFiniteNumber(b);
   return left && right && *left == *right;
 }
 
 bool Fits(const TrialSpec& spec, const std::vector<KeyCondition>& conditions) {
   return std::all_of(conditions.begin(), conditions.end(), [&](const KeyCondition& condition) {
-    const std::string field = SpecField(spec, condition.key).value_or("");
+    const std::string field = FindSpecField(spec, condition.key).value_or("");
     return std::any_of(condition.values.begin(), condition.values.end(),
-                       [&](const std::string& value) { return SameText(field, value); });
+                       [&](const std::string& value) { return IsSameText(field, value); });
   });
 }
 
@@ -94,8 +94,8 @@ Result<WhereFilter> WhereFilter::Parse(const std::vector<std::string>& condition
 
 bool WhereFilter::Holds(const TrialView& trial) const {
   for (const auto& [key, value] : conditions_) {
-    const std::optional<std::string> field = TrialField(trial, key);
-    if (!field || !SameText(*field, value)) return false;
+    const std::optional<std::string> field = FindTrialField(trial, key);
+    if (!field || !IsSameText(*field, value)) return false;
   }
   return true;
 }
@@ -103,7 +103,7 @@ bool WhereFilter::Holds(const TrialView& trial) const {
 Status WhereFilter::CheckKeys(const ResultsView& view) const {
   for (const auto& [key, value] : conditions_) {
     bool known = view.trials.empty();
-    for (const TrialView& trial : view.trials) known = known || TrialField(trial, key).has_value();
+    for (const TrialView& trial : view.trials) known = known || FindTrialField(trial, key).has_value();
     if (known) continue;
     std::string message = "no trial has a key `" + key + "`";
     const std::vector<std::string> near = FindNearest(key, KnownKeys());
@@ -116,7 +116,7 @@ Status WhereFilter::CheckKeys(const ResultsView& view) const {
 Status WhereFilter::CheckValues(const ResultsView& view) const {
   for (const auto& [key, value] : conditions_) {
     std::vector<std::string> values = ClosedValues(key, view);
-    const auto same = [&value](const std::string& known) { return SameText(known, value); };
+    const auto same = [&value](const std::string& known) { return IsSameText(known, value); };
     if (value.empty() || values.empty() || std::any_of(values.begin(), values.end(), same)) continue;
     values = SortByNearness(value, values);
     std::string message = "no trial can have " + key + "=" + value + "; " + key + " is one of ";

@@ -13,16 +13,16 @@ namespace retort::orchestrator {
 // A swept key as written in the sweep file, else the resolved value by its name in [trial]: "method",
 // "reading", "teacher", "data", "epsilon", "seed", ... Empty where the key does not apply to the trial;
 // nothing for a key that there is not.
-[[nodiscard]] std::optional<std::string> SpecField(const TrialSpec& spec, const std::string& key);
+[[nodiscard]] std::optional<std::string> FindSpecField(const TrialSpec& spec, const std::string& key);
 
-// The fields of SpecField and "trial", "name", "state", "role", "failure", "attempts".
-[[nodiscard]] std::optional<std::string> TrialField(const TrialView& trial, const std::string& key);
+// The fields of FindSpecField and "trial", "name", "state", "role", "failure", "attempts".
+[[nodiscard]] std::optional<std::string> FindTrialField(const TrialView& trial, const std::string& key);
 
 // Is `key` among `keys`?
 [[nodiscard]] bool Holds(const std::vector<std::string>& keys, const std::string& key);
 
 // Equal as text, or as numbers where both are.
-[[nodiscard]] bool SameText(const std::string& a, const std::string& b);
+[[nodiscard]] bool IsSameText(const std::string& a, const std::string& b);
 
 // Does the trial fit? Keys that do not apply to it hold nothing.
 [[nodiscard]] bool Fits(const TrialSpec& spec, const std::vector<KeyCondition>& conditions);

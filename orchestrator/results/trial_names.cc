@@ -32,7 +32,7 @@ std::string InBytes(std::string_view word) {
 
 std::string QuoteForShell(std::string_view word) {
   if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlain)) return std::string(word);
-  if (OneLine(word) != word) return InBytes(word);
+  if (MakeOneLine(word) != word) return InBytes(word);
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -91,7 +91,7 @@ std::string AddResultsOption(const std::string& words, const std::string& direct
   return words + " --results " + QuoteForShell(directory);
 }
 
-std::string TrialCommand(const std::string& command, const TrialSpec& spec) {
+std::string FormatTrialCommand(const std::string& command, const TrialSpec& spec) {
   return "retort " + command + " " + QuoteForShell(FormatTrialName(spec));
 }
 

@@ -27,7 +27,7 @@ namespace retort::orchestrator {
 [[nodiscard]] std::string AddResultsOption(const std::string& words, const std::string& directory);
 
 // What `command` ("show") does with a trial, without its results folder: "retort show sleep-s1-0123abcd".
-[[nodiscard]] std::string TrialCommand(const std::string& command, const TrialSpec& spec);
+[[nodiscard]] std::string FormatTrialCommand(const std::string& command, const TrialSpec& spec);
 
 // What goes on with the sweep of a results folder: `retort run` of the resolved sweep file in it.
 [[nodiscard]] std::string RunAgainCommand(const std::string& directory);

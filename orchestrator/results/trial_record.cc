@@ -35,7 +35,7 @@ std::vector<NamedEpsilon> NameEpsilons(const std::vector<privacy::Claim>& claims
     std::string own = name;
     for (int number = 2; !taken.insert(own).second; ++number) own = name + "." + std::to_string(number);
     epsilons.push_back(
-        {own, FindEpsilon(claim), privacy::StatementLine(claim), claim.status == privacy::ClaimStatus::audited});
+        {own, FindEpsilon(claim), privacy::FormatStatementLine(claim), claim.status == privacy::ClaimStatus::audited});
   }
   return epsilons;
 }
@@ -53,12 +53,12 @@ std::string NameSetting(const std::string& key) {
 
 std::vector<std::pair<std::string, std::string>> ListSettings(const TrialSpec& spec) {
   std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<std::string> keys = KeyNames(kNowhere);
+  std::vector<std::string> keys = ListKeyNames(kNowhere);
   keys.insert(keys.begin(), "role");
   for (const auto& [axis, value] : spec.axes)
     if (std::find(keys.begin(), keys.end(), axis) == keys.end()) keys.push_back(axis);
   for (const std::string& key : keys) {
-    std::string text = SpecField(spec, key).value_or("");
+    std::string text = FindSpecField(spec, key).value_or("");
     if (text.empty()) continue;
     const SpecKey* known = FindKey(key, kNowhere);
     if (known != nullptr && known->type == KeyType::path) text = ShortenPath(text);
@@ -78,10 +78,10 @@ std::string WriteStatement(const ResultsView& view, const TrialView& trial) {
 
 std::string FormatClaimName(const privacy::Claim& claim) {
   std::string name(DescribeWorth(claim));
-  name += "." + std::string(privacy::AdjacencyName(claim.adjacency));
-  name += "." + std::string(privacy::NeighbourName(claim.neighbour));
+  name += "." + std::string(privacy::GetAdjacencyName(claim.adjacency));
+  name += "." + std::string(privacy::GetNeighbourName(claim.neighbour));
   if (name.starts_with("no-bound")) return name;
-  return name + (claim.delta_stated ? ".delta-" + ExactNumber(claim.delta) : ".delta-not-stated");
+  return name + (claim.delta_stated ? ".delta-" + FormatExactNumber(claim.delta) : ".delta-not-stated");
 }
 
 TrialRecord MakeTrialRecord(const ResultsView& view, const TrialView& trial, const storage::AttemptFile& file,
@@ -90,7 +90,7 @@ TrialRecord MakeTrialRecord(const ResultsView& view, const TrialView& trial, con
   record.id = trial.spec.id.Hex();
   record.name = FormatTrialName(trial.spec);
   record.succeeded = trial.state == TrialState::succeeded;
-  record.state = StateName(trial.state);
+  record.state = GetStateName(trial.state);
   record.row_digest = trial.row->row_digest;
   record.ended = FindTime(times, std::numeric_limits<std::int64_t>::max(), view.newest_event);
   record.began = times.began > 0 ? times.began : record.ended;

@@ -24,7 +24,7 @@ struct TimedPoint {
 struct NamedEpsilon {
   std::string name;       // letters, digits, dots and dashes; no two of a trial alike
   double epsilon = 0;     // infinity: nothing is bounded
-  std::string line;       // the whole claim, as privacy::StatementLine
+  std::string line;       // the whole claim, as privacy::FormatStatementLine
   bool is_lower = false;  // ε is at least this: an audit found it
 };
 

@@ -53,7 +53,7 @@ class TimesCollector {
 
 Result<TimesById> ReadTrialTimes(storage::Env& env, const std::string& directory, const std::set<TrialId>& wanted) {
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
-                          storage::ReadRecordLog(env, JournalPath(directory), storage::LogKind::journal));
+                          storage::ReadRecordLog(env, GetJournalPath(directory), storage::LogKind::journal));
   JournalCodec codec;
   TimesCollector collector(wanted);
   for (const storage::Record& record : contents.records) {

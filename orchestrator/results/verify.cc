@@ -50,7 +50,7 @@ std::vector<std::string> FindAttemptDamage(storage::Env& env, const std::string&
   const std::optional<double> accuracy = FindMetric(row, "test.accuracy");
   if (file->evaluation && accuracy && file->evaluation->accuracy != *accuracy)
     damage.emplace_back("holds another test.accuracy than its row");
-  if (!file->parameters.empty() && storage::TensorDigest(file->parameters) != row.parameters_digest)
+  if (!file->parameters.empty() && storage::ComputeTensorDigest(file->parameters) != row.parameters_digest)
     damage.emplace_back("holds other parameters than its row was written for");
   for (std::string& what : storage::DescribeAccountDamage(*file, account)) damage.push_back(std::move(what));
   return damage;
@@ -58,21 +58,21 @@ std::vector<std::string> FindAttemptDamage(storage::Env& env, const std::string&
 
 Status CheckAgainstRow(const storage::AttemptFile& file, const storage::ResultRow& row) {
   const std::string where = "'" + row.attempt_file + "' ";
-  if (row.row_digest != storage::RowDigest(row))
+  if (row.row_digest != storage::ComputeRowDigest(row))
     return DamageError("The row of " + row.name + " in the journal is not what its digest says.");
   if (file.trial != row.trial)
     return DamageError(where + "belongs to trial " + file.trial + ", not to " + row.trial + ".");
-  if (file.parameters.empty() && row.parameters_digest != storage::TensorDigest({}))
+  if (file.parameters.empty() && row.parameters_digest != storage::ComputeTensorDigest({}))
     return DamageError(where +
                        "holds no parameters, since its row was imported from an archive of rows: run the sweep in "
                        "another folder to train it again.");
-  if (storage::TensorDigest(file.parameters) != row.parameters_digest)
+  if (storage::ComputeTensorDigest(file.parameters) != row.parameters_digest)
     return DamageError(where + "holds other parameters than its row was written for.");
   storage::ResultRow held;
   held.spec_json = file.spec_json;
   held.metrics = file.metrics;
   held.parameters_digest = row.parameters_digest;
-  if (storage::RowDigest(held) == row.row_digest) return {};
+  if (storage::ComputeRowDigest(held) == row.row_digest) return {};
   return DamageError(where + "holds another specification or other metrics than its row was written for.");
 }
 
@@ -182,7 +182,7 @@ class RowCheck {
     ++report_.rows;
     const storage::ResultRow& row = *trial.row;
     const std::string name = FormatTrialName(trial.spec);
-    if (row.row_digest != storage::RowDigest(row))
+    if (row.row_digest != storage::ComputeRowDigest(row))
       report_.damage.push_back({name, "the row's digest is not that of its spec, metrics and parameters"});
     CheckIdentity(trial, name);
     CheckClaims(trial, name);
@@ -229,7 +229,7 @@ class RowCheck {
     if (!there.ok()) report_.damage.push_back({"results.h5", there.status().message()});
     if (!there.ok() || *there || report_.rows == 0) return there.ok() && *there;
     const std::string what = "is missing; `retort run` and `retort repair --apply` make it anew";
-    if (storage::MayExist(env_, ExitCodePath(view_.directory)))
+    if (storage::MayExist(env_, GetExitCodePath(view_.directory)))
       report_.damage.push_back({"results.h5", what});
     else
       report_.remarks.push_back("results.h5 " + what);
@@ -276,7 +276,7 @@ class RowCheck {
     const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(env_, view_.directory, trial);
     if (!audit.ok()) report_.damage.push_back({name, audit.status().message()});
     if (!audit.ok() || !audit->has_value()) return;
-    for (std::string& what : Contradictions(**audit))
+    for (std::string& what : ListContradictions(**audit))
       report_.damage.push_back({name, "a claim is refuted by " + std::move(what)});
   }
 

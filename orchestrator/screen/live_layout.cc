@@ -24,7 +24,7 @@ struct Section {
 };
 
 std::string Shortened(const NamedText& text, std::size_t width) {
-  const std::size_t rest = Columns(text.before) + Columns(text.after);
+  const std::size_t rest = CountColumns(text.before) + CountColumns(text.after);
   const std::size_t least = std::max(kMinName, width / 3);
   const std::size_t room = rest + least < width ? width - rest : least;
   return CutEnd(text.before + CutMiddle(text.name, room) + text.after, width);
@@ -46,14 +46,14 @@ std::string StepsText(const RunningTrial& trial) {
 }
 
 std::string Padded(const std::string& text, std::size_t width, bool left) {
-  const std::string space(width - std::min(width, Columns(text)), ' ');
+  const std::string space(width - std::min(width, CountColumns(text)), ' ');
   return left ? text + space : space + text;
 }
 
 std::size_t Widest(const std::vector<RunningTrial>& running,
                    const std::function<std::string(const RunningTrial&)>& text) {
   std::size_t width = 0;
-  for (const RunningTrial& trial : running) width = std::max(width, Columns(text(trial)));
+  for (const RunningTrial& trial : running) width = std::max(width, CountColumns(text(trial)));
   return width;
 }
 
@@ -74,8 +74,8 @@ std::vector<BlockLine> RunningLines(std::vector<RunningTrial> running, std::size
   for (const RunningTrial& trial : running) {
     std::string line = Padded(CutMiddle(trial.name, names), names, true) + " ";
     if (phases > 0) line += Padded(phase(trial), phases, true) + " ";
-    line +=
-        Padded(StepsText(trial), steps, false) + " " + Bar(ComputeFractionDone(trial.step, trial.total_steps), cells);
+    line += Padded(StepsText(trial), steps, false) + " " +
+            DrawBar(ComputeFractionDone(trial.step, trial.total_steps), cells);
     lines.push_back({CutEnd(line + " " + Padded(rate(trial), rates, false), width)});
   }
   return lines;
@@ -83,8 +83,8 @@ std::vector<BlockLine> RunningLines(std::vector<RunningTrial> running, std::size
 
 std::string CountsText(const Tally& tally, std::size_t width) {
   std::string text =
-      Bar(ComputeFractionDone(static_cast<std::int64_t>(tally.done), static_cast<std::int64_t>(tally.trials)),
-          BarCells(width));
+      DrawBar(ComputeFractionDone(static_cast<std::int64_t>(tally.done), static_cast<std::int64_t>(tally.trials)),
+              BarCells(width));
   text += fmt::format(" {}/{} done", tally.done, tally.trials);
   const auto add = [&text](std::size_t count, const char* what) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
@@ -100,8 +100,8 @@ std::string CountsText(const Tally& tally, std::size_t width) {
 
 std::string IntervalText(const Interval& seconds) {
   if (seconds.low == seconds.high) return "";
-  std::string low = RoughDurationText(seconds.low);
-  const std::string high = RoughDurationText(seconds.high);
+  std::string low = FormatRoughDuration(seconds.low);
+  const std::string high = FormatRoughDuration(seconds.high);
   const std::size_t unit = low.find(' ');
   if (low.substr(unit) == high.substr(high.find(' '))) low.resize(unit);
   return fmt::format(" ({} to {})", low, high);
@@ -112,7 +112,7 @@ std::string PaceText(const BlockContent& content) {
   if (content.stopping)
     text = "stopping";
   else if (content.left)
-    text = fmt::format("~{} left{}", RoughDurationText(content.left->mean), IntervalText(*content.left));
+    text = fmt::format("~{} left{}", FormatRoughDuration(content.left->mean), IntervalText(*content.left));
   else if (content.tally.done < content.tally.trials)
     text = "time left not known yet";
   if (content.trials_per_hour > 0) text += (text.empty() ? "" : ", ") + PerHourText(content.trials_per_hour);
@@ -167,9 +167,9 @@ std::vector<BlockLine> LayOutBlock(const BlockContent& content, const Screen& sc
                  section.lines.begin() + static_cast<std::ptrdiff_t>(section.shown));
   }
   for (BlockLine& line : lines) {
-    line.text = CutEnd(OneLine(line.text), width);
+    line.text = CutEnd(MakeOneLine(line.text), width);
     line.text.erase(line.text.find_last_not_of(' ') + 1);
-    if (!screen.utf8) line.text = InAscii(CutEnd(InAscii(line.text), width));
+    if (!screen.utf8) line.text = ConvertToAscii(CutEnd(ConvertToAscii(line.text), width));
   }
   return lines;
 }
@@ -186,7 +186,7 @@ NamedText FormatSpending(const DataSpending& spent) {
 }
 
 NamedText FormatNextEvent(double seconds, std::string name, const std::string& what) {
-  return {fmt::format("next, in ~{}: ", RoughDurationText(seconds)), std::move(name), " " + what};
+  return {fmt::format("next, in ~{}: ", FormatRoughDuration(seconds)), std::move(name), " " + what};
 }
 
 }  // namespace retort::orchestrator

@@ -32,7 +32,7 @@ std::string FormatAttemptEnded(const Core& core, const AttemptEnded& ended) {
   if (ended.succeeded) return fmt::format("{}: done{}", trial.spec.name, FormatFirstMetric(ended));
   if (ended.failure == FailureKind::stopped) return "";
   const std::string what = fmt::format("{}: attempt {} ended: {}: {}", trial.spec.name, ended.attempt.number,
-                                       FailureName(ended.failure), ended.detail);
+                                       GetFailureName(ended.failure), ended.detail);
   return what + (ended.for_good ? "; not tried again" : "; it will be tried again");
 }
 
@@ -41,9 +41,9 @@ void AppendCount(std::string& text, std::size_t count, const char* what) {
 }
 
 std::string FormatTimeLeft(const Interval& seconds) {
-  std::string text = fmt::format(", about {} left", PaddedDurationText(seconds.mean));
+  std::string text = fmt::format(", about {} left", FormatPaddedDuration(seconds.mean));
   if (seconds.low != seconds.high)
-    text += fmt::format(" ({} to {})", PaddedDurationText(seconds.low), PaddedDurationText(seconds.high));
+    text += fmt::format(" ({} to {})", FormatPaddedDuration(seconds.low), FormatPaddedDuration(seconds.high));
   return text;
 }
 
@@ -91,7 +91,7 @@ std::string RemoveWorkerOutput(const std::string& detail) {
   return detail.substr(0, begin) + (end > begin ? detail.substr(end) : "");
 }
 
-std::vector<std::string> Summary(const Core& core, double seconds) {
+std::vector<std::string> FormatSweepSummary(const Core& core, double seconds) {
   std::vector<std::string> lines;
   const std::size_t succeeded = core.CountIn(TrialState::succeeded);
   std::string head = fmt::format("sweep {}: {} of {} trials succeeded", core.sweep(), succeeded, core.plan().size());
@@ -100,13 +100,13 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
   AppendCount(head, core.CountIn(TrialState::cancelled), "cancelled");
   const std::size_t left = core.plan().size() - CountEnded(core);
   AppendCount(head, left, "left");
-  lines.push_back(head + " (" + PaddedDurationText(seconds) + "); results in " + core.settings().results);
+  lines.push_back(head + " (" + FormatPaddedDuration(seconds) + "); results in " + core.settings().results);
   std::size_t named = 0;
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
     if (trial.state != TrialState::failed) continue;
     if (++named > kFailuresNamed) continue;
-    lines.push_back(fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure),
+    lines.push_back(fmt::format("  {} failed: {}: {}", trial.spec.name, GetFailureName(trial.failure),
                                 RemoveWorkerOutput(trial.detail)));
   }
   if (named > kFailuresNamed) lines.push_back(fmt::format("  and {} more", named - kFailuresNamed));

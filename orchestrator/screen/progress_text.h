@@ -24,7 +24,7 @@ namespace retort::orchestrator {
 // Returns a failure's detail without what its worker wrote.
 [[nodiscard]] std::string RemoveWorkerOutput(const std::string& detail);
 // Summary of a sweep that is over: counts, failures with their causes (the first few), where the results are.
-[[nodiscard]] std::vector<std::string> Summary(const Core& core, double seconds);
+[[nodiscard]] std::vector<std::string> FormatSweepSummary(const Core& core, double seconds);
 // Summary of a sweep that a second signal ended.
 [[nodiscard]] std::string FormatEndedAtOnce(const Core& core);
 

@@ -122,7 +122,7 @@ void ProgressView::Put(const std::string& lines) {
 
 void ProgressView::Write(const std::string& text, Now now, const char* color) {
   const bool paint = options_.color && color != nullptr;
-  const std::string line = OneLine(text);
+  const std::string line = MakeOneLine(text);
   Put(TimeOfDay(now) + " " + (paint ? color + line + "\033[0m" : line) + "\n");
 }
 
@@ -135,7 +135,7 @@ constexpr double kMinFreeBytes = 1e9;
 constexpr std::size_t kMaxPriced = 64;
 
 std::string FindCause(const Trial& trial) {
-  std::string cause(FailureName(trial.failure));
+  std::string cause(GetFailureName(trial.failure));
   if (!trial.detail.empty()) cause += ": " + trial.detail;
   return cause;
 }
@@ -158,7 +158,7 @@ void AddLostAgents(const Core& core, Now now, std::vector<NamedText>& problems) 
   for (const auto& [rank, agent] : core.fleet.agents())
     if (agent.lost)
       problems.push_back({fmt::format("lost: rank {} on ", rank.value), agent.registration.host,
-                          ", not heard for " + RoughDurationText(now.monotonic - agent.last_heard)});
+                          ", not heard for " + FormatRoughDuration(now.monotonic - agent.last_heard)});
 }
 
 void AddDrained(const Core& core, std::vector<NamedText>& problems) {
@@ -193,7 +193,7 @@ void AddRetries(const Core& core, Now now, std::vector<NamedText>& problems) {
     if (trial.failure == FailureKind::none || trial.failure == FailureKind::stopped) continue;
     if (named++ == kMaxNamed) return;
     const double wait = at - now.unix_seconds;
-    problems.push_back({"again" + (wait > 0 ? " in " + RoughDurationText(wait) : "") + ": ", trial.spec.name,
+    problems.push_back({"again" + (wait > 0 ? " in " + FormatRoughDuration(wait) : "") + ": ", trial.spec.name,
                         ": " + FindCause(trial)});
   }
 }
@@ -214,7 +214,7 @@ std::vector<NamedText> ListProblems(const Core& core, const LiveFacts& facts, No
   std::vector<NamedText> problems;
   if (core.stop)
     problems.push_back({fmt::format("stopping: {}; at most {} more", core.stop->cause,
-                                    RoughDurationText(core.stop->kill_at - now.monotonic)),
+                                    FormatRoughDuration(core.stop->kill_at - now.monotonic)),
                         "", ""});
   AddFailures(core, facts, problems);
   AddLostAgents(core, now, problems);
@@ -255,7 +255,7 @@ std::vector<RunningTrial> ListRunning(const Core& core, const LiveFacts& facts) 
   return running;
 }
 
-std::optional<double> SecondsLeft(const Core& core, const LiveFacts& facts, const ActiveAttempt& attempt, Now now) {
+std::optional<double> EstimateLeft(const Core& core, const LiveFacts& facts, const ActiveAttempt& attempt, Now now) {
   if (const double rate = FindRate(facts, attempt.id.trial); rate > 0 && attempt.total_steps > 0) {
     const double ahead = static_cast<double>(std::max<std::int64_t>(0, attempt.total_steps - attempt.step)) / rate;
     return std::max(0.0, ahead - (now.monotonic - attempt.stepped_at));
@@ -268,7 +268,7 @@ std::optional<double> SecondsLeft(const Core& core, const LiveFacts& facts, cons
   pending.teacher = teacher == nullptr ? nullptr : &teacher->spec;
   pending.running = true;
   pending.done = ComputeFractionDone(attempt.step, attempt.total_steps);
-  return orchestrator::SecondsLeft(core.costs, pending);
+  return EstimateSecondsLeft(core.costs, pending);
 }
 
 std::optional<NamedText> FindNext(const Core& core, const LiveFacts& facts, Now now) {
@@ -280,7 +280,7 @@ std::optional<NamedText> FindNext(const Core& core, const LiveFacts& facts, Now 
     next = FormatNextEvent(seconds, name, what);
   };
   for (const auto& [trial, attempt] : core.fleet.active())
-    if (const std::optional<double> left = SecondsLeft(core, facts, attempt, now))
+    if (const std::optional<double> left = EstimateLeft(core, facts, attempt, now))
       offer(*left, core.Get(trial).spec.name, "ends");
   if (core.stop) return next;
   if (const auto retry = core.retries().upper_bound({now.unix_seconds, ~std::size_t{0}}); retry != core.retries().end())

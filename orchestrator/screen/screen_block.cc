@@ -21,7 +21,7 @@ constexpr std::string_view kEraseBelow = "\033[J";  // with the rest of the line
 std::string ScreenBlock::ToFirstLine(std::size_t width) const {
   std::size_t rows = 0;
   for (const BlockLine& line : drawn_)
-    rows += std::max<std::size_t>(1, (Columns(line.text) + width - 1) / std::max<std::size_t>(width, 1));
+    rows += std::max<std::size_t>(1, (CountColumns(line.text) + width - 1) / std::max<std::size_t>(width, 1));
   return rows == 0 ? "\r" : fmt::format("\r\033[{}A", rows);
 }
 

@@ -39,7 +39,7 @@ std::vector<std::string> FindUuids(const std::vector<std::string>& devices,
 }  // namespace
 
 std::string FindWorkerProgram(const RunOptions& options) {
-  return options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
+  return options.worker_program.empty() ? GetProgramDirectory() + "/retort-worker" : options.worker_program;
 }
 
 RunOptions RestrictToUsableDevices(RunOptions options) {
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   WorkerLaunch launch;
   launch.program = FindWorkerProgram(options);
   RETORT_RETURN_IF_ERROR(cluster::CheckWorkerProgram(launch.program));
-  const std::string sleeper = ProgramDirectory() + "/retort-sleeper";
+  const std::string sleeper = GetProgramDirectory() + "/retort-sleeper";
   if (options.worker_program.empty() && cluster::CheckWorkerProgram(sleeper).ok()) launch.sleep_program = sleeper;
   launch.environment = cluster::MakeWorkerEnvironment(options.environment, {});
   launch.rank = rank;
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   }
   const cluster::LaunchEnvironment ranks = cluster::ReadLaunchEnvironment(options.environment);
   AgentIdentity identity;
-  identity.host = HostName();
+  identity.host = GetHostName();
   identity.host_identity = cluster::ReadHostIdentity();
   identity.build = options.version;
   identity.seats_per_slot = kMaxTrialsPerSlot;
@@ -160,7 +160,7 @@ Result<int> RunAgentRank(const RunOptions& asked) {
     return EnvironmentError("an agent without an orchestrator: it was not started by mpirun");
   // World rank 0 prints the notice for its own host.
   if (!options.device_notice.empty() && cluster::ReadLaunchEnvironment(options.environment).local_rank == 0)
-    std::fprintf(stderr, "%s: %s\n", HostName().c_str(), options.device_notice.c_str());
+    std::fprintf(stderr, "%s: %s\n", GetHostName().c_str(), options.device_notice.c_str());
   Result<std::unique_ptr<Agent>> agent = MakeAgent(options, mpi.channel()->rank());
   Status status = agent.status();
   if (agent.ok()) status = AgentLoop(**agent, *mpi.channel(), signals, options.grace_seconds).Run();
@@ -205,7 +205,7 @@ void MpiRun::Close(int exit_code) {
   const Status met = world_->Finalize(kMeetingWait);
   if (met.ok()) return;
   std::fprintf(stderr, "%s\n", met.message().c_str());
-  world_->Abort(exit_code == 0 ? ExitCode(StatusCode::environment) : exit_code);
+  world_->Abort(exit_code == 0 ? GetExitCode(StatusCode::environment) : exit_code);
 }
 
 }  // namespace retort::orchestrator

@@ -26,7 +26,7 @@ Status PublishEnd(storage::Env& env, const Recovered& recovered) {
   RETORT_RETURN_IF_ERROR(PublishResults(env, core, recovered.ledger->entries()));
   const std::optional<SearchTerms> search = ReadSearchTerms(core.resolved_toml());
   if (!core.AllFinal() || (search && search->IsAsynchronous())) return {};
-  return PublishExitCode(env, core.settings().results, SweepExitCode(core));
+  return PublishExitCode(env, core.settings().results, ChooseSweepExitCode(core));
 }
 
 std::string DescribePendingRequest(const Result<AmendRequest>& request, const AmendAnswer& answer) {
@@ -79,17 +79,17 @@ Result<std::vector<TrialId>> AmendHeldResults(storage::Env& env, const RunOption
                                               Now now) {
   Settings settings;
   settings.results = options.results;
-  settings.provenance_json = ProvenanceJson(options, 1);
+  settings.provenance_json = FormatProvenanceJson(options, 1);
   RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env, settings));
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> left, ApplyPendingRequests(env, recovered, now));
-  const std::vector<TrialId> trials = order.every_failed ? FailedTrials(recovered.core) : order.trials;
+  const std::vector<TrialId> trials = order.every_failed ? ListFailedTrials(recovered.core) : order.trials;
   for (const TrialId id : trials)
     if (recovered.core.Find(id) == nullptr)
       return Refused("the sweep changed meanwhile: trial " + id.Hex() + " is gone");
   Outbox outbox;
   RETORT_ASSIGN_OR_RETURN(std::vector<TrialId> changed, Amend(recovered.core, order.amendment, trials, now, outbox));
   if (outbox.empty() && left.empty()) return changed;
-  RETORT_RETURN_IF_ERROR(env.Remove(ExitCodePath(options.results)));
+  RETORT_RETURN_IF_ERROR(env.Remove(GetExitCodePath(options.results)));
   RETORT_RETURN_IF_ERROR(CommitOutbox(recovered, outbox));
   RETORT_RETURN_IF_ERROR(PublishEnd(env, recovered));
   return changed;

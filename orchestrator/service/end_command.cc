@@ -30,8 +30,8 @@ std::int64_t CountEnded(const ResultsView& view, TrialState state) {
 std::string DigestEnd(const ResultsView& view) {
   std::string text = view.sweep + "\n";
   for (const TrialView& trial : view.trials)
-    text += fmt::format("{} {} {}\n", trial.spec.id.Hex(), StateName(trial.state), trial.attempts);
-  return Sha256Hex(text);
+    text += fmt::format("{} {} {}\n", trial.spec.id.Hex(), GetStateName(trial.state), trial.attempts);
+  return ComputeSha256Hex(text);
 }
 
 // Nothing when it takes longer than it may; it is gone then.
@@ -98,7 +98,7 @@ Status RunEndCommand(const std::string& command, const SweepEnd& end, const std:
   RETORT_ASSIGN_OR_RETURN(ShellCommand shell, ShellCommand::Start(command, MakeEndEnvironment(end, environment)));
   const std::optional<Status> ended = WaitFor(shell, max_seconds);
   if (!ended)
-    return EnvironmentError(fmt::format("it was killed, since it took more than {}", DurationText(max_seconds)));
+    return EnvironmentError(fmt::format("it was killed, since it took more than {}", FormatDuration(max_seconds)));
   return *ended;
 }
 

@@ -86,7 +86,7 @@ Status OrchestratorLoop::Suggest(Now now) {
   RETORT_ASSIGN_OR_RETURN(const std::size_t added, ContinueSearch(core_, plan_search_, now, outbox_));
   if (added > 0 && !core_.fills_slots)
     view_.PrintLine(fmt::format("search: {} have ended, {} more suggested from their scores",
-                                TrialsText(static_cast<std::int64_t>(core_.plan().size() - added)), added),
+                                FormatTrialCount(static_cast<std::int64_t>(core_.plan().size() - added)), added),
                     now);
   if (core_.search_trouble != told_trouble_) {
     told_trouble_ = core_.search_trouble;
@@ -252,7 +252,7 @@ RunFacts OrchestratorLoop::facts() const {
 
 void OrchestratorLoop::Wait(Now now) {
   if (agent_->has_outgoing() || more_to_receive_) return;
-  double until = std::min({agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline()});
+  double until = std::min({agent_->NextDeadline(), FindNextDeadline(core_, now), publication_.NextDeadline()});
   until = std::min(until, core_.may_lease ? view_.NextRefresh() : lease_from_);
   if (limits_.time_limit_seconds > 0) until = std::min(until, facts_.started.monotonic + limits_.time_limit_seconds);
   std::vector<int> fds = agent_->ReadableFds();

@@ -25,14 +25,14 @@ Status RemoveLeftovers(storage::Env& env, const std::string& results) {
 
 Status PublishOpening(storage::Env& env, const Core& core) {
   const std::string& results = core.settings().results;
-  RETORT_RETURN_IF_ERROR(storage::CheckReplaceable(ExitCodePath(results)));
-  RETORT_RETURN_IF_ERROR(env.Remove(ExitCodePath(results)));
+  RETORT_RETURN_IF_ERROR(storage::CheckReplaceable(GetExitCodePath(results)));
+  RETORT_RETURN_IF_ERROR(env.Remove(GetExitCodePath(results)));
   RETORT_RETURN_IF_ERROR(RemoveLeftovers(env, results));
   return env.WriteFileAtomically(results + "/sweep.toml", core.resolved_toml());
 }
 
 Status PublishExitCode(storage::Env& env, const std::string& results, int exit_code) {
-  return env.WriteFileAtomically(ExitCodePath(results), std::to_string(exit_code) + "\n");
+  return env.WriteFileAtomically(GetExitCodePath(results), std::to_string(exit_code) + "\n");
 }
 
 Status PublishResults(storage::Env& env, const Core& core, const std::vector<storage::LedgerEntry>& ledger) {
@@ -41,7 +41,7 @@ Status PublishResults(storage::Env& env, const Core& core, const std::vector<sto
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
     if (!trial.row) continue;
-    RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, trial.row.Read(StateName(trial.state)));
+    RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, trial.row.Read(GetStateName(trial.state)));
     rows.push_back(std::move(row));
     trials.push_back(&trial);
   }

@@ -211,7 +211,7 @@ Replayed ReplayFront(const SalvagedLog& log, const std::string& directory, std::
 
 // Adds the journal's repair and returns the state that the repaired journal will give.
 Result<Core> PlanJournal(storage::Env& env, const std::string& directory, RepairPlan& plan) {
-  RETORT_ASSIGN_OR_RETURN(SalvagedLog log, storage::SalvageRecordLog(env, JournalPath(directory), LogKind::journal));
+  RETORT_ASSIGN_OR_RETURN(SalvagedLog log, storage::SalvageRecordLog(env, GetJournalPath(directory), LogKind::journal));
   Replayed replayed = ReplayFront(log, directory, log.contents.records.size());
   if (replayed.illegal.code() == StatusCode::usage) return replayed.illegal;
   const bool whole = log.damage.ok() && replayed.illegal.ok() && log.lost_bytes == 0;
@@ -233,8 +233,8 @@ Result<Core> PlanJournal(storage::Env& env, const std::string& directory, Repair
 
 // A ledger must never count too little, so a lost part cannot be repaired.
 Status PlanLedger(storage::Env& env, const std::string& directory, const Core& core, RepairPlan& plan) {
-  RETORT_ASSIGN_OR_RETURN(SalvagedLog log, storage::SalvageRecordLog(env, LedgerPath(directory), LogKind::ledger));
-  const Result<std::vector<storage::LedgerEntry>> entries = storage::ReadLedger(env, LedgerPath(directory));
+  RETORT_ASSIGN_OR_RETURN(SalvagedLog log, storage::SalvageRecordLog(env, GetLedgerPath(directory), LogKind::ledger));
+  const Result<std::vector<storage::LedgerEntry>> entries = storage::ReadLedger(env, GetLedgerPath(directory));
   const std::string lost = entries.ok() ? DescribeLostLedger(core, entries->size()) : "";
   if (!lost.empty()) {
     log.damage = DamageError(lost);
@@ -259,7 +259,7 @@ std::set<std::string> ListAttemptFiles(const Core& core, RepairPlan& plan) {
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
     if (!trial.row) continue;
-    const Result<storage::ResultRow> row = trial.row.Read(StateName(trial.state));
+    const Result<storage::ResultRow> row = trial.row.Read(GetStateName(trial.state));
     if (row.ok() && !row->attempt_file.empty()) files.insert(row->attempt_file);
     if (!row.ok())
       plan.items.push_back({"journal.log", row.status().message(), "restore it from a copy", RepairAction::none, {}});
@@ -271,14 +271,14 @@ std::set<std::string> ListAttemptFiles(const Core& core, RepairPlan& plan) {
 using Accounts = std::map<std::string, storage::TrialAccount>;
 Accounts ComputeAccounts(storage::Env& env, const std::string& directory, const Core& core) {
   Accounts accounts;
-  const Result<std::vector<storage::LedgerEntry>> entries = storage::ReadLedger(env, LedgerPath(directory));
+  const Result<std::vector<storage::LedgerEntry>> entries = storage::ReadLedger(env, GetLedgerPath(directory));
   if (!entries.ok() || !DescribeLostLedger(core, entries->size()).empty()) return accounts;
   PrivacyCharges charges;
   charges.Load(*entries);
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
     if (!trial.row || trial.folder.empty()) continue;
-    const Result<storage::ResultRow> row = trial.row.Read(StateName(trial.state));
+    const Result<storage::ResultRow> row = trial.row.Read(GetStateName(trial.state));
     if (!row.ok()) continue;
     accounts[trial.folder] = {trial.spec.data ? trial.spec.data->digest : "", charges.CollectEvents(trial.spec.id),
                               row->claims};
@@ -325,7 +325,7 @@ Status PlanResultFile(storage::Env& env, const std::string& directory, const Cor
   const std::string name = "results.h5", remedy = "it is made anew from journal and ledger";
   RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, directory + "/" + name));
   if (!there) {  // a run that was killed may not have made one yet
-    RETORT_ASSIGN_OR_RETURN(const bool ended, storage::PathExists(env, ExitCodePath(directory)));
+    RETORT_ASSIGN_OR_RETURN(const bool ended, storage::PathExists(env, GetExitCodePath(directory)));
     if (ended) plan.items.push_back({name, "is missing", remedy, RepairAction::make_anew, {}});
   } else if (const Status whole = storage::CheckResultFile(directory); !whole.ok()) {
     if (whole.code() == StatusCode::environment)  // or it went since
@@ -361,13 +361,13 @@ Status Republish(storage::Env& env, const std::string& directory) {
                           RecoverResults(env, Settings{.results = directory, .provenance_json = {}}));
   ReadSurroundings(env, recovered.core);
   RETORT_RETURN_IF_ERROR(RepublishSpending(env, recovered.core));
-  if (!recovered.core.AllFinal()) RETORT_RETURN_IF_ERROR(env.Remove(ExitCodePath(directory)));
+  if (!recovered.core.AllFinal()) RETORT_RETURN_IF_ERROR(env.Remove(GetExitCodePath(directory)));
   return PublishResults(env, recovered.core, recovered.ledger->entries());
 }
 
 }  // namespace
 
-std::string_view ActionName(RepairAction action) {
+std::string_view GetActionName(RepairAction action) {
   switch (action) {
     case RepairAction::rewrite:
       return "rewrite";
@@ -387,7 +387,7 @@ std::size_t RepairPlan::BeyondRepair() const {
 }
 
 Result<RepairPlan> PlanRepair(storage::Env& env, const std::string& directory) {
-  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, JournalPath(directory)));
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, GetJournalPath(directory)));
   if (!there)
     return EnvironmentError("there is no journal in " + directory +
                             ": name the folder of a sweep that was run, with --results");

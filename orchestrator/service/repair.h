@@ -20,7 +20,7 @@ enum class RepairAction : std::uint8_t {
   make_anew,   // results.h5, from journal and ledger; as it was, it is kept aside
   none,        // beyond repair: only the user can do something
 };
-[[nodiscard]] std::string_view ActionName(RepairAction action);  // "rewrite", "move-aside", "make-anew", "none"
+[[nodiscard]] std::string_view GetActionName(RepairAction action);  // "rewrite", "move-aside", "make-anew", "none"
 
 struct RepairItem {
   std::string where;   // below the results folder

@@ -21,19 +21,20 @@ using monitoring::Metric;
 using monitoring::MetricValues;
 
 // The adjacency under which data sets are totalled.
-const std::string kClaim(privacy::AdjacencyName(privacy::Adjacency::example));
+const std::string kClaim(privacy::GetAdjacencyName(privacy::Adjacency::example));
 
 MetricValues::Labels SeatLabels(WorldRank rank, int slot) { return {std::to_string(rank.value), std::to_string(slot)}; }
 
 void CollectByKind(const std::map<FailureKind, std::uint64_t>& counts, Metric metric, MetricValues& values) {
   for (const auto& [kind, count] : counts)
-    if (kind != FailureKind::none) values.Set(metric, {std::string(FailureName(kind))}, static_cast<double>(count));
+    if (kind != FailureKind::none) values.Set(metric, {std::string(GetFailureName(kind))}, static_cast<double>(count));
 }
 
 void CollectTrials(const Core& core, MetricValues& values) {
   for (auto state = static_cast<int>(TrialState::waiting); state <= static_cast<int>(TrialState::cancelled); ++state) {
     const auto trial_state = static_cast<TrialState>(state);
-    values.Set(Metric::trials, {std::string(StateName(trial_state))}, static_cast<double>(core.CountIn(trial_state)));
+    values.Set(Metric::trials, {std::string(GetStateName(trial_state))},
+               static_cast<double>(core.CountIn(trial_state)));
   }
   values.Set(Metric::gangs, static_cast<double>(core.fleet.active().size()));
   values.Set(Metric::attempts_total, static_cast<double>(core.counters.leases));
@@ -195,14 +196,14 @@ Status RepublishSpending(storage::Env& env, const Core& core) {
 }
 
 Status RepublishLostSpending(storage::Env& env, const std::string& results) {
-  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, JournalPath(results)));
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, GetJournalPath(results)));
   if (!there) return {};
   Core core(Settings{.results = results, .provenance_json = {}});
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
-                          storage::ReadRecordLog(env, JournalPath(results), storage::LogKind::journal));
+                          storage::ReadRecordLog(env, GetJournalPath(results), storage::LogKind::journal));
   JournalCodec codec;
   RETORT_RETURN_IF_ERROR(ReplayJournal(contents, codec, core));
-  const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, LedgerPath(results));
+  const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, GetLedgerPath(results));
   core.ledger_lost = ledger.ok() ? DescribeLostLedger(core, ledger->size()) : ledger.status().message();
   if (core.ledger_lost.empty()) return {};
   if (ledger.ok()) core.charges.Load(*ledger);

@@ -10,7 +10,7 @@
 
 namespace retort::orchestrator {
 
-std::string ProvenanceJson(const RunOptions& options, int world_size, double work_ends) {
+std::string FormatProvenanceJson(const RunOptions& options, int world_size, double work_ends) {
   nlohmann::ordered_json json;
   json["version"] = options.version;
   for (const auto& [name, value] : options.build_facts) json[name] = value;

@@ -42,6 +42,6 @@ struct RunOptions {
 // JSON object: version, build facts, host, machine, processors, devices, world size, slots, workers on each GPU where
 // they are several, and when the run has to stop: `work_ends`, in Unix seconds, 0 = never. ReadRunTerms (inventory.h)
 // reads it.
-[[nodiscard]] std::string ProvenanceJson(const RunOptions& options, int world_size, double work_ends = 0);
+[[nodiscard]] std::string FormatProvenanceJson(const RunOptions& options, int world_size, double work_ends = 0);
 
 }  // namespace retort::orchestrator

@@ -96,7 +96,7 @@ class SelectionRun {
     Settings settings;
     settings.results = results_;
     settings.root = shared.root();
-    settings.provenance_json = ProvenanceJson(options_, 1);
+    settings.provenance_json = FormatProvenanceJson(options_, 1);
     RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env_, settings));
     RETORT_RETURN_IF_ERROR(CheckBelongs(recovered.core));
     if (HasEnded(recovered.core)) return Finish(recovered);
@@ -152,7 +152,7 @@ class SelectionRun {
     RETORT_ASSIGN_OR_RETURN(std::optional<SelectionDraw> draw, ReadDraw(env_, results_));
     const bool charged = recovered.core.charges.Knows(selection_.id);
     if (draw && draw->selection != selection_.id)
-      return Refused(HiddenFolder(results_) +
+      return Refused(GetHiddenFolder(results_) +
                      " holds the draw of another selection; give this one a folder of its own");
     for (const Pick& pick : draw ? draw->picks : std::vector<Pick>())
       if (pick.candidate >= plan_.trials.size()) return DamageError("the draw names a candidate that there is not");
@@ -161,7 +161,7 @@ class SelectionRun {
       return Refused(fmt::format(
           "the draw of this selection is gone from {}: it cannot go on, and what it was charged stays. To draw anew is "
           "another selection; give it a folder of its own with --results",
-          HiddenFolder(results_)));
+          GetHiddenFolder(results_)));
     RETORT_RETURN_IF_ERROR(CloseHidden());
     SelectionDraw made = DrawSelection(selection_.id, law_, plan_.trials.size(), MakeDrawBits(selection_));
     RETORT_RETURN_IF_ERROR(WriteDraw(env_, results_, made));
@@ -170,7 +170,7 @@ class SelectionRun {
 
   // Nobody but the owner enters the hidden folder, however open the results are.
   Status CloseHidden() {
-    const std::string folder = HiddenFolder(results_);
+    const std::string folder = GetHiddenFolder(results_);
     RETORT_RETURN_IF_ERROR(env_.CreateDirectories(folder));
     std::error_code failed;
     fs::permissions(folder, fs::perms::owner_all, failed);
@@ -249,13 +249,13 @@ class SelectionRun {
   Result<int> RunDrawn(const std::vector<TrialSpec>& drawn) {
     if (drawn.empty()) return 0;
     RunOptions options = options_;
-    options.results = HiddenResults(results_);
+    options.results = GetHiddenResults(results_);
     options.hidden = true;
     options.shared_umask.reset();
     RETORT_RETURN_IF_ERROR(CloseHidden());
     RETORT_RETURN_IF_ERROR(MarkHidden(env_, options.results));
     RETORT_ASSIGN_OR_RETURN(const int code, RunSweep(MakeHiddenPlan(plan_, drawn), options));
-    const bool ended = code == 0 || code == 1 || code == ExitCode(StatusCode::environment);
+    const bool ended = code == 0 || code == 1 || code == GetExitCode(StatusCode::environment);
     return ended ? 0 : code;
   }
 
@@ -269,7 +269,7 @@ class SelectionRun {
       WriteMissingRows(recovered.core, now_, outbox);
       return CommitOutbox(recovered, outbox);
     }
-    const std::string hidden = HiddenResults(results_);
+    const std::string hidden = GetHiddenResults(results_);
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<storage::FileLock> lock, LockFolder(env_, hidden));
     Settings settings;
     settings.results = hidden;
@@ -297,7 +297,7 @@ class SelectionRun {
     Core& core = recovered.core;
     const Generation generation = core.NextGeneration();
     const AttemptId attempt = {spec.id, kReleasedAttempt};
-    RETORT_ASSIGN_OR_RETURN(const storage::ResultRow row, best.row.Read(StateName(best.state)));
+    RETORT_ASSIGN_OR_RETURN(const storage::ResultRow row, best.row.Read(GetStateName(best.state)));
     if (!core.charges.Knows(spec.id)) {
       RETORT_RETURN_IF_ERROR(recovered.ledger->Reserve(spec.data->digest, attempt, generation.value, event_).status());
       core.charges.Add(spec.data->digest, spec.id, event_);
@@ -307,8 +307,8 @@ class SelectionRun {
     for (const std::size_t index : standing) core.charges.Settle(index, 0);
     AttemptEnded ended = MakeEnd(attempt, row);
     if (ended.succeeded) {
-      ended.file = TrialDirectory(spec) + "/attempt-1/attempt.h5";
-      RETORT_RETURN_IF_ERROR(CopyReleased(env_, HiddenResults(results_) + "/" + row.attempt_file,
+      ended.file = GetTrialDirectory(spec) + "/attempt-1/attempt.h5";
+      RETORT_RETURN_IF_ERROR(CopyReleased(env_, GetHiddenResults(results_) + "/" + row.attempt_file,
                                           results_ + "/" + ended.file, spec, generation, event_));
     }
     SweepPlan released = plan_;
@@ -337,7 +337,7 @@ class SelectionRun {
   static AttemptEnded MakeEnd(AttemptId attempt, const storage::ResultRow& row) {
     AttemptEnded ended;
     ended.attempt = attempt;
-    ended.succeeded = row.state == StateName(TrialState::succeeded);
+    ended.succeeded = row.state == GetStateName(TrialState::succeeded);
     if (!ended.succeeded) {
       ended.failure = FailureKind::internal;
       ended.detail = "every candidate that was drawn failed";
@@ -352,10 +352,10 @@ class SelectionRun {
   // Destroys what is hidden, and publishes what is left. Repeats what a run that was killed had left to do.
   Result<int> Finish(Recovered& recovered) {
     std::error_code failed;
-    fs::remove_all(HiddenFolder(results_), failed);
+    fs::remove_all(GetHiddenFolder(results_), failed);
     if (failed)
       return EnvironmentError(fmt::format("{} cannot be removed ({}): remove it, since what it holds was not chosen",
-                                          HiddenFolder(results_), failed.message()));
+                                          GetHiddenFolder(results_), failed.message()));
     if (options_.shared_umask) RETORT_RETURN_IF_ERROR(storage::ShareFolder(results_, *options_.shared_umask));
     const Core& core = recovered.core;
     ReadSurroundings(env_, recovered.core);

@@ -44,7 +44,7 @@ namespace retort::orchestrator {
 namespace {
 
 constexpr std::string_view kServeNothing = "none";  // --metrics-listen
-constexpr double kDecodeNoteSeconds = 20;           // between words about pictures that are decoded
+constexpr double kDecodeNoteSeconds = 20;           // between words about images that are decoded
 
 ProgressView MakeView(const RunOptions& options) {
   ProgressOptions view;
@@ -133,7 +133,7 @@ class SweepRun {
     settings.hidden = options_.hidden;
     const double limit = options_.time_limit_seconds;
     settings.provenance_json =
-        ProvenanceJson(options_, settings.world_size, limit > 0 ? started_.unix_seconds + limit : 0);
+        FormatProvenanceJson(options_, settings.world_size, limit > 0 ? started_.unix_seconds + limit : 0);
     Result<Recovered> opened = RecoverResults(env_, settings);
     if (!opened.ok()) {
       (void)RepublishLostSpending(env_, results);  // what is wrong is told by the error
@@ -182,12 +182,12 @@ class SweepRun {
   Status ShareResultsFolder(const std::string& results) {
     if (options_.shared_umask) {
       // Whoever may read the results may read what audits refuted.
-      const std::string refuted = RefutationsFolder(FindResultsRoot(results));
+      const std::string refuted = GetRefutationsFolder(FindResultsRoot(results));
       if (storage::MayExist(env_, refuted))
         RETORT_RETURN_IF_ERROR(storage::ShareFolder(refuted, *options_.shared_umask));
       return storage::ShareFolder(results, *options_.shared_umask);
     }
-    if (storage::IsReadableByOthers(JournalPath(results)))
+    if (storage::IsReadableByOthers(GetJournalPath(results)))
       view_.PrintLine("others can read what is in " + results +
                           " already, and not what is written from now on: chmod -R go= closes it, --share opens all",
                       started_);
@@ -265,7 +265,7 @@ class SweepRun {
     ShareCharges(shared, digests, core.charges);
   }
 
-  // Pictures are decoded once for each data set; progress is shown.
+  // Images are decoded once for each data set; progress is shown.
   storage::DigestOptions MakeDigestOptions() {
     storage::DigestOptions options;
     options.cache = storage::FindDigestCache();
@@ -288,7 +288,7 @@ class SweepRun {
   Status RetryDiskFailures(Core& core, Outbox& outbox) {
     if (options_.hidden) return {};
     RETORT_ASSIGN_OR_RETURN(const std::vector<TrialId> again,
-                            Amend(core, Amendment::retry, FailedByDisk(core), started_, outbox));
+                            Amend(core, Amendment::retry, ListFailedByDisk(core), started_, outbox));
     if (!again.empty())
       view_.PrintLine(fmt::format("trying again what a full or broken disk had ended: {} trial{}", again.size(),
                                   again.size() == 1 ? "" : "s"),
@@ -311,12 +311,12 @@ class SweepRun {
   }
 
   Result<int> FinishWithoutRun(const Recovered& recovered) {
-    const int code = SweepExitCode(recovered.core);
+    const int code = ChooseSweepExitCode(recovered.core);
     // A run that was killed after its last row and before its exit code left this to do; its targets.json still lists
     // it.
     Publication publication(env_, nullptr);
     const std::string& results = recovered.core.settings().results;
-    RETORT_ASSIGN_OR_RETURN(const bool said, storage::PathExists(env_, ExitCodePath(results)));
+    RETORT_ASSIGN_OR_RETURN(const bool said, storage::PathExists(env_, GetExitCodePath(results)));
     if (!said || IsResultFileMissing(recovered.core)) publication.RowsChanged();
     RETORT_RETURN_IF_ERROR(PublishTargets(env_, recovered.core.settings().results, ""));
     RETORT_RETURN_IF_ERROR(
@@ -324,7 +324,7 @@ class SweepRun {
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
     const double nothing = ReadClocks().monotonic - started_.monotonic;
     view_.PrintLine("nothing to do: every trial of this sweep has ended", started_);
-    for (const std::string& line : Summary(recovered.core, nothing)) view_.PrintLine(line, started_);
+    for (const std::string& line : FormatSweepSummary(recovered.core, nothing)) view_.PrintLine(line, started_);
     return code;
   }
 
@@ -385,11 +385,11 @@ class SweepRun {
   Result<int> Close(Recovered& recovered, Publication& publication, const RunFacts& facts) {
     ReadSurroundings(env_, recovered.core);  // others may have spent since
     const Now now = ReadClocks();
-    const int code = SweepExitCode(recovered.core);
+    const int code = ChooseSweepExitCode(recovered.core);
     publication.RowsChanged();
     RETORT_RETURN_IF_ERROR(publication.Finish(recovered.core, recovered.ledger->entries(), facts, now));
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
-    for (const std::string& line : Summary(recovered.core, now.monotonic - started_.monotonic))
+    for (const std::string& line : FormatSweepSummary(recovered.core, now.monotonic - started_.monotonic))
       view_.PrintLine(line, now);
     return code;
   }
@@ -418,7 +418,7 @@ Result<int> RunSweep(const SweepPlan& plan, const RunOptions& asked) {
   RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
   RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));
   const Result<int> code = SweepRun(plan, options, signals, mpi.channel()).Run();
-  mpi.Close(code.ok() ? *code : ExitCode(code.status().code()));
+  mpi.Close(code.ok() ? *code : GetExitCode(code.status().code()));
   return code;
 }
 
@@ -432,8 +432,8 @@ int EndRun(const RunOptions& options, int exit_code) {
   if (world.ok() || world.status().code() == StatusCode::refused) return 0;
   if (exit_code != 0) return exit_code;
   std::fprintf(stderr, "%s\n", world.status().message().c_str());
-  WriteLauncherExitCode(launch, ExitCode(world.status().code()));
-  return ExitCode(world.status().code());
+  WriteLauncherExitCode(launch, GetExitCode(world.status().code()));
+  return GetExitCode(world.status().code());
 }
 
 }  // namespace retort::orchestrator

@@ -1,8 +1,6 @@
 #include "orchestrator/service/shell_command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,56 +9,28 @@
 #include <csignal>
 #include <cstring>
 
+#include "cluster/spawn_setup.h"
+
 namespace retort::orchestrator {
 namespace {
 
-// What a process is started with.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&files_);
-    ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&files_, STDERR_FILENO, STDOUT_FILENO);
-    // This process ignores SIGPIPE, and may have blocked others.
-    sigset_t none, standard;
-    ::sigemptyset(&none);
-    ::sigemptyset(&standard);
-    for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) ::sigaddset(&standard, signal);
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &standard);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&files_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  [[nodiscard]] const posix_spawn_file_actions_t* files() const { return &files_; }
-  [[nodiscard]] const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t files_{};
-  posix_spawnattr_t attributes_{};
-};
+// 0 or an errno value. This process ignores SIGPIPE, and may have blocked others.
+int PrepareSpawn(cluster::SpawnSetup& setup) {
+  sigset_t standard;
+  ::sigemptyset(&standard);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) ::sigaddset(&standard, signal);
+  int error = setup.ResetSignals(standard);
+  if (error == 0) error = setup.CloseInput();
+  return error != 0 ? error : setup.Copy(STDERR_FILENO, STDOUT_FILENO);
+}
 
 }  // namespace
 
 Result<ShellCommand> ShellCommand::Start(const std::string& command, const std::vector<std::string>& environment) {
-  std::vector<std::string> words = {"sh", "-c", command}, variables = environment;
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> found;
-    for (std::string& text : texts) found.push_back(text.data());
-    found.push_back(nullptr);
-    return found;
-  };
-  const SpawnSettings settings;
+  cluster::SpawnSetup setup;
   pid_t child = 0;
-  const int failed = ::posix_spawn(&child, "/bin/sh", settings.files(), settings.attributes(), pointers(words).data(),
-                                   pointers(variables).data());
+  int failed = PrepareSpawn(setup);
+  if (failed == 0) failed = setup.Start("/bin/sh", {"sh", "-c", command}, environment, child);
   if (failed != 0) return EnvironmentError(std::string("/bin/sh cannot be started: ") + std::strerror(failed));
   return ShellCommand(child);
 }

@@ -17,7 +17,7 @@ constexpr std::size_t kNamed = 3;  // trials in the message
 
 // "no trial has made a step for 15 min: sleep-s0-0123abcd is at step 3 of 40, … and 2 more".
 std::string DescribeStall(const Core& core, double silent_seconds) {
-  std::string text = "no trial has made a step for " + DurationText(silent_seconds);
+  std::string text = "no trial has made a step for " + FormatDuration(silent_seconds);
   std::size_t named = 0;
   for (const auto& [id, attempt] : core.fleet.active()) {
     if (named == kNamed) break;
@@ -75,7 +75,8 @@ std::string StallWatch::FollowCommand(double monotonic) {
   }
   if (monotonic - started_ < kCommandSeconds) return "";
   running_.reset();
-  return fmt::format("the command of --on-stall was killed, since it took more than {}", DurationText(kCommandSeconds));
+  return fmt::format("the command of --on-stall was killed, since it took more than {}",
+                     FormatDuration(kCommandSeconds));
 }
 
 }  // namespace retort::orchestrator

@@ -33,7 +33,7 @@ Result<std::vector<std::string>> FindList(const DataSpec& data, const FileTree& 
 // Of the wanted attributes: their positions behind the file's name.
 Result<std::vector<std::size_t>> Columns(const Lists& lists, std::span<const std::string_view> wanted) {
   if (lists.attributes.size() < 2) return LineError(lists.attributes_at, 1, "expected a count, then the names");
-  const std::vector<std::string_view> names = Words(lists.attributes[1]);
+  const std::vector<std::string_view> names = SplitWords(lists.attributes[1]);
   std::vector<std::size_t> columns;
   for (const std::string_view name : wanted) {
     const auto found = std::find(names.begin(), names.end(), name);
@@ -68,7 +68,7 @@ struct LabelledFile {
 Result<std::map<std::string, std::int64_t>> ReadParts(const Lists& lists) {
   std::map<std::string, std::int64_t> parts;
   for (std::size_t i = 0; i < lists.partition.size(); ++i) {
-    const std::vector<std::string_view> words = Words(lists.partition[i]);
+    const std::vector<std::string_view> words = SplitWords(lists.partition[i]);
     if (words.empty()) continue;
     const auto part = words.size() == 2 ? ParseWholeNumber(words[1]) : std::nullopt;
     if (!part || *part > 2) return LineError(lists.partition_at, i + 1, "expected FILE and 0, 1 or 2");
@@ -84,7 +84,7 @@ Result<std::vector<LabelledFile>> Join(const Lists& lists, std::span<const std::
   std::vector<LabelledFile> labelled;
   std::int64_t rows = 0;
   for (std::size_t i = 2; i < lists.attributes.size(); ++i) {
-    const std::vector<std::string_view> words = Words(lists.attributes[i]);
+    const std::vector<std::string_view> words = SplitWords(lists.attributes[i]);
     if (words.empty()) continue;
     ++rows;
     RETORT_ASSIGN_OR_RETURN(const std::int64_t label, ReadClass(lists, i + 1, words, columns));
@@ -95,7 +95,7 @@ Result<std::vector<LabelledFile>> Join(const Lists& lists, std::span<const std::
     left_out += label < 0 ? 1 : 0;
     labelled.push_back({part->first, label, part->second});
   }
-  const auto said = ParseWholeNumber(Words(lists.attributes[0]).empty() ? "" : Words(lists.attributes[0])[0]);
+  const auto said = ParseWholeNumber(SplitWords(lists.attributes[0]).empty() ? "" : SplitWords(lists.attributes[0])[0]);
   if (!said || *said != rows)
     return LineError(lists.attributes_at, 1,
                      "says \"" + lists.attributes[0] + "\" pictures, and " + std::to_string(rows) + " lines follow");

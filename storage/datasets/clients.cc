@@ -22,7 +22,7 @@ double LogGamma(double shape, const RngStream& stream) {
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   for (std::uint64_t i = 1;; ++i) {
     const RngStream round = stream.Lane(i);
-    const double x = NormalPair(0, round).first, v = std::pow(1 + c * x, 3);
+    const double x = DrawNormalPair(0, round).first, v = std::pow(1 + c * x, 3);
     if (v > 0 && std::log(Open(round, 2)) < x * x / 2 + d - d * v + d * std::log(v)) return std::log(d * v) + boost;
   }
 }
@@ -37,7 +37,7 @@ std::vector<std::vector<std::int64_t>> ByClass(const std::vector<std::int64_t>& 
 
 std::vector<std::int64_t> Shuffled(const std::vector<std::int64_t>& members, const RngStream& stream) {
   std::vector<std::int64_t> shuffled;
-  for (const std::int64_t at : Permutation(static_cast<std::int64_t>(members.size()), stream))
+  for (const std::int64_t at : DrawPermutation(static_cast<std::int64_t>(members.size()), stream))
     shuffled.push_back(members[static_cast<std::size_t>(at)]);
   return shuffled;
 }
@@ -93,7 +93,7 @@ void FillEmpty(Clients& clients) {
 
 }  // namespace
 
-std::vector<double> DirichletShares(std::int64_t count, double concentration, const RngStream& stream) {
+std::vector<double> DrawDirichletShares(std::int64_t count, double concentration, const RngStream& stream) {
   std::vector<double> shares;
   for (std::int64_t i = 0; i < count; ++i)
     shares.push_back(LogGamma(concentration, stream.Lane(static_cast<std::uint64_t>(i))));
@@ -104,9 +104,9 @@ std::vector<double> DirichletShares(std::int64_t count, double concentration, co
   return shares;
 }
 
-Clients EqualClients(std::int64_t n, std::int64_t clients, std::uint64_t seed) {
+Clients DrawEqualClients(std::int64_t n, std::int64_t clients, std::uint64_t seed) {
   RETORT_CHECK(clients >= 1 && clients <= n);
-  const std::vector<std::int64_t> order = Permutation(n, RngStream(seed, Purpose::shards, 0, 2));
+  const std::vector<std::int64_t> order = DrawPermutation(n, RngStream(seed, Purpose::shards, 0, 2));
   Clients out;
   for (std::int64_t k = 0; k < clients; ++k) {
     out.emplace_back(order.begin() + k * n / clients, order.begin() + (k + 1) * n / clients);
@@ -115,8 +115,8 @@ Clients EqualClients(std::int64_t n, std::int64_t clients, std::uint64_t seed) {
   return out;
 }
 
-Clients DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t classes, std::int64_t clients,
-                         double concentration, std::uint64_t seed) {
+Clients DrawDirichletClients(const std::vector<std::int64_t>& labels, std::int64_t classes, std::int64_t clients,
+                             double concentration, std::uint64_t seed) {
   RETORT_CHECK(clients >= 1 && clients <= static_cast<std::int64_t>(labels.size()));
   RETORT_CHECK(concentration > 0 && std::isfinite(concentration));
   const std::vector<std::vector<std::int64_t>> places = ByClass(labels, classes);
@@ -124,15 +124,15 @@ Clients DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t c
   for (std::int64_t label = 0; label < classes; ++label) {
     const RngStream stream(seed, Purpose::shards, static_cast<std::uint64_t>(label), 1);
     Deal(Shuffled(places[static_cast<std::size_t>(label)], stream.Lane(0)),
-         DirichletShares(clients, concentration, stream.Lane(1)), out);
+         DrawDirichletShares(clients, concentration, stream.Lane(1)), out);
   }
   FillEmpty(out);
   for (std::vector<std::int64_t>& client : out) std::sort(client.begin(), client.end());
   return out;
 }
 
-Result<Clients> BalancedClients(const std::vector<std::int64_t>& labels, std::int64_t classes, std::int64_t clients,
-                                double concentration, std::uint64_t seed, std::int64_t least) {
+Result<Clients> MakeBalancedClients(const std::vector<std::int64_t>& labels, std::int64_t classes, std::int64_t clients,
+                                    double concentration, std::uint64_t seed, std::int64_t least) {
   constexpr std::uint64_t kTries = 1000;
   const auto n = static_cast<std::int64_t>(labels.size());
   RETORT_CHECK(clients >= 1 && clients <= n && concentration > 0 && std::isfinite(concentration));
@@ -141,7 +141,7 @@ Result<Clients> BalancedClients(const std::vector<std::int64_t>& labels, std::in
     Clients out(static_cast<std::size_t>(clients));
     for (std::int64_t label = 0; label < classes; ++label) {
       const RngStream stream = RngStream(seed, Purpose::shards, static_cast<std::uint64_t>(label), 3).Lane(attempt);
-      std::vector<double> shares = DirichletShares(clients, concentration, stream.Lane(1));
+      std::vector<double> shares = DrawDirichletShares(clients, concentration, stream.Lane(1));
       LeaveOutFullClients(out, n, shares);
       Deal(Shuffled(places[static_cast<std::size_t>(label)], stream.Lane(0)), shares, out);
     }

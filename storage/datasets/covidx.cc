@@ -41,7 +41,7 @@ Status AddPart(const DataSpec& data, const std::string& part, const Version& ver
   const std::string where = tree.Where(*list);
   std::string folder;  // of the images: found with the first
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::vector<std::string_view> words = Words(lines[i]);
+    const std::vector<std::string_view> words = SplitWords(lines[i]);
     if (words.empty()) continue;
     if (words.size() < 3 || words.size() > 4)
       return LineError(where, i + 1,

@@ -92,7 +92,7 @@ void Search(Env& env, const std::vector<KnownFile>& known, const std::string& pa
 
 }  // namespace
 
-std::vector<KnownFile> KnownFiles(std::string_view reader) {
+std::vector<KnownFile> ListKnownFiles(std::string_view reader) {
   std::vector<KnownFile> files;
   for (const KnownFile& file : kKnown)
     if (file.reader == reader) files.push_back(file);
@@ -101,7 +101,7 @@ std::vector<KnownFile> KnownFiles(std::string_view reader) {
 
 std::vector<FoundFile> CompareKnownFiles(Env& env, std::string_view reader, const std::string& path) {
   std::vector<FoundFile> found;
-  const std::vector<KnownFile> known = KnownFiles(reader);
+  const std::vector<KnownFile> known = ListKnownFiles(reader);
   if (!known.empty()) Search(env, known, path, 0, found);
   return found;
 }
@@ -122,7 +122,8 @@ void CheckImages(const ExampleStore& store, DataReport& report) {
   std::int64_t clipped = 0;
   for (std::int64_t i = 0; i < store.size(); ++i) {
     const Result<std::string> bytes = store.Read(i);
-    if (bytes.ok() && IsWideGrey(*bytes) && ClippedShare(store.Where(i), *bytes) > kClippedWarningShare) ++clipped;
+    if (bytes.ok() && IsWideGrey(*bytes) && ComputeClippedShare(store.Where(i), *bytes) > kClippedWarningShare)
+      ++clipped;
     const Status whole = bytes.ok() ? CheckImageFile(store.Where(i), *bytes) : bytes.status();
     if (whole.ok()) continue;
     if (report.damaged_in_all++ < kMaxReported) report.damaged.push_back(whole.message());

@@ -27,7 +27,7 @@ struct FoundFile {
 };
 
 // Of torchvision's and MedMNIST's sources.
-[[nodiscard]] std::vector<KnownFile> KnownFiles(std::string_view reader);
+[[nodiscard]] std::vector<KnownFile> ListKnownFiles(std::string_view reader);
 // Files with the names of known ones in `path` (a file or a folder) and in the folders below it, three deep;
 // each is read whole. What cannot be read is left out: opening the set names it.
 [[nodiscard]] std::vector<FoundFile> CompareKnownFiles(Env& env, std::string_view reader, const std::string& path);

@@ -55,7 +55,7 @@ Result<std::vector<std::string>> ComputeFileDigests(const FileTree& tree, const 
     for (std::size_t i = next++; i < files.size() && !failed; i = next++) {
       const Result<std::string> bytes = tree.Read(*files[i]);
       if (!bytes.ok()) return fail(bytes.status());
-      digests[i] = Sha256Hex(*bytes);
+      digests[i] = ComputeSha256Hex(*bytes);
       if (!tell) continue;
       const Status status = tell(told = static_cast<std::int64_t>(i) + 1, count);
       if (!status.ok()) return fail(status);
@@ -132,7 +132,7 @@ std::string CachePath(const DataSpec& data, const ExampleStore& store, const Dig
 // "retort-digests-1 CONTENT EXAMPLES CHECK\n", where CHECK is the digest of what stands before it.
 std::string EntryText(const DataDigests& digests) {
   const std::string text = std::string(kCacheHead) + digests.content + " " + digests.examples + " ";
-  return text + Sha256Hex(text) + "\n";
+  return text + ComputeSha256Hex(text) + "\n";
 }
 
 std::optional<DataDigests> ReadEntry(Env& env, const std::string& path) {
@@ -157,7 +157,7 @@ Result<DataDigests> ComputeDataDigests(Env& env, const DataSpec& data, const Exa
   if (data.reader == "idx") {
     DataSpec inspected = data;
     RETORT_RETURN_IF_ERROR(InspectIdx(env, inspected));
-    RETORT_ASSIGN_OR_RETURN(std::string unpacked, UnpackedDigest(env, inspected));
+    RETORT_ASSIGN_OR_RETURN(std::string unpacked, ComputeUnpackedDigest(env, inspected));
     return DataDigests{inspected.digest, std::move(unpacked)};
   }
   const std::string path = CachePath(data, store, cache);
@@ -193,7 +193,7 @@ struct Share {
   SplitSource& source;
 };
 
-std::string SplitKey(const DataSpec& data, const Share& share) { return "data." + data.name + ".split." + share.name; }
+std::string SplitKey(const DataSpec& data, const std::string& part) { return "data." + data.name + ".split." + part; }
 
 Status ResolvePart(const DataSpec& data, const ExampleStore& store, Share& share) {
   std::string names;
@@ -202,36 +202,33 @@ Status ResolvePart(const DataSpec& data, const ExampleStore& store, Share& share
     if (part.name != share.source.part) continue;
     if (share.source.open_end) share.range.end = part.size();
     if (share.range.end <= part.size() && share.range.begin < share.range.end) return {};
-    return UsageError(SplitKey(data, share) + " takes [" + std::to_string(share.range.begin) + ":" +
+    return UsageError(SplitKey(data, share.name) + " takes [" + std::to_string(share.range.begin) + ":" +
                       std::to_string(share.range.end) + "] of part \"" + part.name + "\", which holds " +
                       std::to_string(part.size()) + " examples in " + data.path);
   }
-  return UsageError(SplitKey(data, share) + ": " + data.path + " has no part \"" + share.source.part + "\"; it has " +
-                    (names.empty() ? "none" : names));
+  return UsageError(SplitKey(data, share.name) + ": " + data.path + " has no part \"" + share.source.part +
+                    "\"; it has " + (names.empty() ? "none" : names));
 }
 
 Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
   SplitSpec& split = data.split;
-  Share shares[] = {{"train", split.train, split.train_source},
-                    {"public", split.public_range, split.public_source},
-                    {"test", split.test, split.test_source},
-                    {"validation", split.validation, split.validation_source}};
   double sum = 0;
-  for (Share& share : shares) {
+  for (const SplitPart& part : kSplitParts) {
+    Share share{part.name, split.*part.range, split.*part.source};
     if (share.source.fraction > 0) {
       const double n = static_cast<double>(store.size());
       share.range.begin = static_cast<std::int64_t>(std::floor(sum * n + 1e-6));
       sum += share.source.fraction;
       share.range.end = static_cast<std::int64_t>(std::floor(sum * n + 1e-6));
       if (share.range.size() == 0)
-        return UsageError(SplitKey(data, share) + " holds no example: it is a fraction of " +
+        return UsageError(SplitKey(data, share.name) + " holds no example: it is a fraction of " +
                           std::to_string(store.size()));
     } else if (!share.source.part.empty()) {
       RETORT_RETURN_IF_ERROR(ResolvePart(data, store, share));
     } else if (!share.source.list.empty()) {
       const auto indices = ReadSplitList(env, share.source.list, store);
       if (!indices.ok())
-        return Status(indices.status().code(), SplitKey(data, share) + ": " + indices.status().message());
+        return Status(indices.status().code(), SplitKey(data, share.name) + ": " + indices.status().message());
       share.source.digest = ComputeIndexDigest(*indices);
       share.range = {0, static_cast<std::int64_t>(indices->size())};
     }
@@ -240,26 +237,21 @@ Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
 }
 
 // A set whose lists are not there has no split that anybody could plan with.
-Status CheckLists(Env& env, DataSpec& data) {
-  SplitSpec& split = data.split;
-  const Share shares[] = {{"train", split.train, split.train_source},
-                          {"public", split.public_range, split.public_source},
-                          {"test", split.test, split.test_source},
-                          {"validation", split.validation, split.validation_source}};
-  for (const Share& share : shares) {
-    if (share.source.list.empty()) continue;
-    RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env, share.source.list));
+Status CheckLists(Env& env, const DataSpec& data) {
+  for (const SplitPart& part : kSplitParts) {
+    const std::string& list = (data.split.*part.source).list;
+    if (list.empty()) continue;
+    RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env, list));
     if (!there)
-      return UsageError(SplitKey(data, share) + ": the list '" + share.source.list +
+      return UsageError(SplitKey(data, part.name) + ": the list '" + list +
                         "' is not there: write it, an index or a picture's name a line, or name another");
-    RETORT_RETURN_IF_ERROR(env.OpenInput(share.source.list).status());
+    RETORT_RETURN_IF_ERROR(env.OpenInput(list).status());
   }
   return {};
 }
 
 bool IsPlain(const SplitSpec& split) {
-  return split.train_source == SplitSource() && split.public_source == SplitSource() &&
-         split.test_source == SplitSource() && split.validation_source == SplitSource();
+  return std::ranges::all_of(kSplitParts, [&](const SplitPart& part) { return split.*part.source == SplitSource(); });
 }
 
 }  // namespace
@@ -291,8 +283,8 @@ DigestCache FindDigestCache() {
   return {caches.empty() ? "" : caches + "/data"};
 }
 
-Result<std::string> UnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache) {
-  if (data.reader == "idx") return UnpackedDigest(env, data);
+Result<std::string> ComputeUnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache) {
+  if (data.reader == "idx") return ComputeUnpackedDigest(env, data);
   RETORT_ASSIGN_OR_RETURN(const auto store, OpenExamples(env, data));
   RETORT_ASSIGN_OR_RETURN(DataDigests digests, ComputeDataDigests(env, data, *store, cache));
   return std::move(digests.examples);

@@ -50,7 +50,7 @@ struct DataNotes {
 [[nodiscard]] Status InspectData(Env& env, DataSpec& data, const DigestCache& cache, DataNotes* notes = nullptr);
 
 // Returns DataDigests::examples of a set that was inspected. Errors: of OpenExamples.
-[[nodiscard]] Result<std::string> UnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache);
+[[nodiscard]] Result<std::string> ComputeUnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache);
 
 // Error: damage when the set is not the one that was planned, by `data.digest`, unless that is empty. Of
 // encoded sets that the cache knows by stamp, no byte is read.

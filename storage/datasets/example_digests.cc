@@ -85,7 +85,7 @@ std::string MarkKey::Bytes() const {
   out.Raw(kKeyMagic);
   out.U32(kKeyVersion);
   out.Raw({reinterpret_cast<const char*>(key_.data()), key_.size()});
-  const std::uint32_t crc = Crc32c(out.bytes());
+  const std::uint32_t crc = ComputeCrc32c(out.bytes());
   out.U32(crc);
   return std::move(out).Take();
 }
@@ -98,7 +98,7 @@ Result<MarkKey> MarkKey::Parse(std::string_view bytes, const std::string& path) 
     const std::string_view magic = reader.Raw(kKeyMagic.size());
     const std::uint32_t version = reader.U32();
     const std::string_view secret = reader.Raw(key.key_.size());
-    if (magic == kKeyMagic && version == kKeyVersion && reader.U32() == Crc32c(bytes.substr(0, size - 4))) {
+    if (magic == kKeyMagic && version == kKeyVersion && reader.U32() == ComputeCrc32c(bytes.substr(0, size - 4))) {
       std::memcpy(key.key_.data(), secret.data(), key.key_.size());
       return key;
     }
@@ -201,7 +201,7 @@ std::string CachePath(const DataSpec& data, const ExampleStore& store, const Ind
     key.I64(index);
     key.Text(store.Name(index));
   }
-  return options.cache.folder + "/" + Sha256Hex(key.bytes()) + ".examples";
+  return options.cache.folder + "/" + ComputeSha256Hex(key.bytes()) + ".examples";
 }
 
 // Magic, number, digests, CRC-32C of all before it.
@@ -210,7 +210,7 @@ std::string CacheBytes(const Digests& digests) {
   out.Raw(kCacheMagic);
   out.U64(digests.size());
   out.Raw({reinterpret_cast<const char*>(digests.data()), digests.size() * sizeof(ExampleDigest)});
-  const std::uint32_t crc = Crc32c(out.bytes());
+  const std::uint32_t crc = ComputeCrc32c(out.bytes());
   out.U32(crc);
   return std::move(out).Take();
 }

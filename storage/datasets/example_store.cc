@@ -33,7 +33,7 @@ constexpr std::array<std::pair<std::string_view, Reader>, 12> kReaders = {{{"idx
                                                                            {"webdataset", &ReadWebDataset}}};
 
 Status UnknownReader(const DataSpec& data) {
-  const std::vector<std::string> names = SortByNearness(data.reader, DataReaderNames());
+  const std::vector<std::string> names = SortByNearness(data.reader, ListDataReaderNames());
   std::string known;
   for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
   return UsageError("There is no reader \"" + data.reader + "\"; nearest first, there are " + known + ".");
@@ -78,7 +78,7 @@ void WarnAboutClipping(ExampleSet& set) {
   for (std::size_t i = 0; i < count; ++i) {
     const TreeFile& image = set.pictures[count == 1 ? 0 : i * (set.pictures.size() - 1) / (count - 1)];
     const Result<std::string> bytes = set.files->Read(image);
-    const double share = bytes.ok() && IsWideGrey(*bytes) ? ClippedShare(image.name, *bytes) : 0;
+    const double share = bytes.ok() && IsWideGrey(*bytes) ? ComputeClippedShare(image.name, *bytes) : 0;
     if (!(share > kClippedWarningShare)) continue;
     set.warnings.push_back(
         image.name + " is of 16-bit grey, and " + std::to_string(std::lround(100 * share)) +

@@ -155,9 +155,11 @@ class JoinedTree final : public FileTree {
   JoinedTree(const std::string& path, TreeIndex index, Trees trees)
       : FileTree(path, std::move(index)), trees_(std::move(trees)) {}
 
-  std::string Where(const TreeFile& file) const override { return TreeOf(file).Where(Own(file)); }
-  Result<std::string> Read(const TreeFile& file) const override { return TreeOf(file).Read(Own(file)); }
-  Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const override { return TreeOf(file).Open(Own(file)); }
+  std::string Where(const TreeFile& file) const override { return FindTree(file).Where(Own(file)); }
+  Result<std::string> Read(const TreeFile& file) const override { return FindTree(file).Read(Own(file)); }
+  Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const override {
+    return FindTree(file).Open(Own(file));
+  }
   std::string Stamp() const override {
     std::string stamps;
     for (const auto& [prefix, tree] : trees_) {
@@ -169,7 +171,7 @@ class JoinedTree final : public FileTree {
   }
 
  private:
-  const FileTree& TreeOf(const TreeFile& file) const { return *trees_[file.tree].second; }
+  const FileTree& FindTree(const TreeFile& file) const { return *trees_[file.tree].second; }
   TreeFile Own(const TreeFile& file) const {
     return {file.name.substr(trees_[file.tree].first.size()), file.size, file.offset, 0};
   }
@@ -259,8 +261,8 @@ class TarScan {
   Status Keep(std::string_view header, char type, std::uint64_t data, std::uint64_t size) {
     std::string name = long_name_;
     if (name.empty()) {
-      name = TarText(header.substr(0, 100));
-      const std::string_view folder = header.substr(257, 5) == "ustar" ? TarText(header.substr(345, 155)) : "";
+      name = ReadTarText(header.substr(0, 100));
+      const std::string_view folder = header.substr(257, 5) == "ustar" ? ReadTarText(header.substr(345, 155)) : "";
       if (!folder.empty() && header[263] != ' ') name = std::string(folder) + "/" + name;
     }
     if (const std::string trouble = FindNameProblem(name); !trouble.empty()) return NotWanted(name, trouble);
@@ -283,7 +285,7 @@ class TarScan {
   Status Description(char type, std::uint64_t data, std::uint64_t size) {
     if (size > kMaxHeaderText) return Damaged("a name or header of " + std::to_string(size) + " bytes");
     RETORT_ASSIGN_OR_RETURN(const std::string text, ReadBytes(file_, data, size));
-    if (type == 'L') long_name_ = TarText(text);
+    if (type == 'L') long_name_ = ReadTarText(text);
     return type == 'x' ? Pax(text) : Status();
   }
 
@@ -418,7 +420,7 @@ std::string UnpackCommand(const std::string& path) {
 
 Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const auto packed, env.OpenInput(path));
-  const std::uint64_t most = std::min(kMaxUnpacked, MaxUnpackedSize(packed->size()));
+  const std::uint64_t most = std::min(kMaxUnpacked, ComputeMaxUnpackedSize(packed->size()));
   RETORT_ASSIGN_OR_RETURN(std::string bytes, Gunzip(path, *packed, most, UnpackCommand(path)));
   RETORT_ASSIGN_OR_RETURN(const std::string stamp, StampText(env, path));
   return OpenTarTree(path, MakeMemoryFile(path, std::move(bytes)), stamp);

@@ -213,7 +213,7 @@ Result<std::vector<StoredPair>> ReadPairs(Env& env, const DataSpec& data) {
   return pairs;
 }
 
-std::string DigestOf(const std::vector<StoredPair>& pairs) {
+std::string ComputePairsDigest(const std::vector<StoredPair>& pairs) {
   Sha256 digest;
   for (const StoredPair& pair : pairs) {
     for (const StoredFile* file : {&pair.images, &pair.labels}) {
@@ -271,7 +271,7 @@ Status Inspect(Env& env, DataSpec& data) {
     height = header.height;
     width = header.width;
   }
-  data.digest = DigestOf(pairs);
+  data.digest = ComputePairsDigest(pairs);
   data.examples = examples;
   data.channels = 1;
   data.height = height;
@@ -286,18 +286,18 @@ Result<std::string> DigestOfUnpacked(Env& env, const DataSpec& data) {
       if (!IsGzip(file->path)) continue;
       RETORT_RETURN_IF_ERROR(PeekPacked(file->path, file->bytes, file == &pair.images).status());
       bool complete = false;
-      const std::uint64_t most = MaxUnpackedSize(file->bytes.size());
+      const std::uint64_t most = ComputeMaxUnpackedSize(file->bytes.size());
       RETORT_ASSIGN_OR_RETURN(auto unpacked, Inflate<std::string>(file->path, file->bytes, most, 0, complete));
       if (!complete) return CheckUnpackedSize(file->path, most + 1, file->bytes.size());
       file->bytes = std::move(unpacked);
     }
   }
-  return DigestOf(pairs);
+  return ComputePairsDigest(pairs);
 }
 
 Result<IdxData> Load(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<StoredPair> pairs, ReadPairs(env, data));
-  const std::string digest = DigestOf(pairs);
+  const std::string digest = ComputePairsDigest(pairs);
   if (!data.digest.empty() && digest != data.digest) {
     return DamageError("data." + data.name + ": the files in " + data.path +
                        " have changed since the trial was planned (digest " + digest + ", planned " + data.digest +
@@ -330,7 +330,7 @@ Status InspectIdx(Env& env, DataSpec& data) {
   return ReadWithinMemory("the IDX files in '" + data.path + "'", [&] { return Inspect(env, data); });
 }
 
-Result<std::string> UnpackedDigest(Env& env, const DataSpec& data) {
+Result<std::string> ComputeUnpackedDigest(Env& env, const DataSpec& data) {
   return ReadWithinMemory("the IDX files in '" + data.path + "'", [&] { return DigestOfUnpacked(env, data); });
 }
 

@@ -37,7 +37,7 @@ struct IdxData {
 //
 // The digest is SHA-256 over, for each file in the order train images, train labels, t10k images, t10k
 // labels (absent pairs left out): its size on disk in bytes as 8 bytes little endian, then the bytes as
-// they stand on disk. Packing or unpacking a file therefore makes another data set; UnpackedDigest tells that
+// they stand on disk. Packing or unpacking a file therefore makes another data set; ComputeUnpackedDigest tells that
 // its examples are the same.
 
 // Fills digest, examples, channels (1), height and width. Reads all bytes, but inflates only the headers of
@@ -48,7 +48,7 @@ struct IdxData {
 
 // The digest that the data set would have if each of its files were unpacked: `data.digest` (as InspectIdx
 // left it) of plain files. Inflates the others. Errors as above.
-[[nodiscard]] Result<std::string> UnpackedDigest(Env& env, const DataSpec& data);
+[[nodiscard]] Result<std::string> ComputeUnpackedDigest(Env& env, const DataSpec& data);
 
 // Reads everything, and refuses bytes whose digest is not `data.digest` (unless that is empty).
 // Errors as above.

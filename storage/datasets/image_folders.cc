@@ -58,16 +58,16 @@ std::size_t CountImagesBelow(const FileTree& tree, const std::string& prefix) {
 // Below "training_set/" the folder "training_set/training_set/", as some sets are packed.
 std::string InnerFolder(const FileTree& tree, const std::string& part, std::string prefix) {
   while (true) {
-    const std::vector<std::string> names = ClassFolders(tree, prefix);
+    const std::vector<std::string> names = ListClassFolders(tree, prefix);
     if (names.size() != 1 || ParsePartName(names.front()) != part) return prefix;
-    if (ClassFolders(tree, prefix + names.front() + "/").empty()) return prefix;
+    if (ListClassFolders(tree, prefix + names.front() + "/").empty()) return prefix;
     prefix += names.front() + "/";
   }
 }
 
 // Folders beside this one that may be classes: without files, or with images that are not read.
 std::vector<std::string> EmptySiblings(const FileTree& tree, const std::string& root, const std::string& name) {
-  std::vector<std::string> siblings = FoldersBelow(tree, root);
+  std::vector<std::string> siblings = ListFoldersBelow(tree, root);
   std::erase_if(siblings, [&](const std::string& other) {
     const auto files = tree.Below(root + other + "/");
     return other == name || !(files.empty() || std::any_of(files.begin(), files.end(), [](const TreeFile* file) {
@@ -81,11 +81,11 @@ std::vector<std::string> EmptySiblings(const FileTree& tree, const std::string& 
 // they have folders of the same names.
 bool IsClassOfFolders(const FileTree& tree, const std::string& root, const std::string& name) {
   const std::vector<std::string> siblings = EmptySiblings(tree, root, name);
-  const std::vector<std::string> inner = ClassFolders(tree, root + name + "/");
+  const std::vector<std::string> inner = ListClassFolders(tree, root + name + "/");
   if (siblings.empty()) return false;
   if (inner.size() == 1 && ParsePartName(inner.front()).empty()) return true;
   return std::any_of(siblings.begin(), siblings.end(), [&](const std::string& sibling) {
-    const std::vector<std::string> other = FoldersBelow(tree, root + sibling + "/");
+    const std::vector<std::string> other = ListFoldersBelow(tree, root + sibling + "/");
     return std::find_first_of(inner.begin(), inner.end(), other.begin(), other.end()) != inner.end();
   });
 }
@@ -118,9 +118,9 @@ bool HasPartWord(std::string_view name) {
 class PartSearch {
  public:
   PartSearch(const FileTree& tree, const std::string& root)
-      : tree_(tree), root_(root), names_(ClassFolders(tree, root)) {
+      : tree_(tree), root_(root), names_(ListClassFolders(tree, root)) {
     for (const std::string& name : names_)
-      if (!ClassFolders(tree, root + name + "/").empty()) deep_.insert(name);
+      if (!ListClassFolders(tree, root + name + "/").empty()) deep_.insert(name);
   }
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
@@ -156,7 +156,7 @@ class PartSearch {
     std::vector<std::string> worded, holding;
     for (const std::string& name : names_) {
       if (HasPartWord(name)) worded.push_back(name);
-      const std::vector<std::string> inner = ClassFolders(tree_, root_ + name + "/");
+      const std::vector<std::string> inner = ListClassFolders(tree_, root_ + name + "/");
       if (std::any_of(inner.begin(), inner.end(), [](const std::string& one) { return !ParsePartName(one).empty(); }))
         holding.push_back(name);
     }
@@ -169,7 +169,7 @@ class PartSearch {
   [[nodiscard]] std::vector<std::string> FindAlikeFolders() const {
     std::map<std::string, std::vector<std::string>> holders;
     for (const std::string& name : deep_)
-      for (const std::string& inner : ClassFolders(tree_, root_ + name + "/")) holders[inner].push_back(name);
+      for (const std::string& inner : ListClassFolders(tree_, root_ + name + "/")) holders[inner].push_back(name);
     std::map<std::string, std::size_t> shared;
     for (const auto& [inner, names] : holders)
       if (names.size() > 1)
@@ -246,10 +246,10 @@ std::string_view ParsePartName(std::string_view folder) {
 std::string FindImageRoot(const FileTree& tree) {
   std::string root;
   while (true) {
-    const std::vector<std::string> names = ClassFolders(tree, root);
+    const std::vector<std::string> names = ListClassFolders(tree, root);
     if (names.size() != 1 || IsExact(names.front())) return root;
     const std::string below = root + names.front() + "/";
-    if (ClassFolders(tree, below).empty() || IsClassOfFolders(tree, root, names.front())) return root;
+    if (ListClassFolders(tree, below).empty() || IsClassOfFolders(tree, root, names.front())) return root;
     root = below;
   }
 }
@@ -278,7 +278,7 @@ namespace {
 
 // Where a network was trained on that part alone, torchvision numbered its folders alone.
 void WarnAboutClassesBeyondTraining(const FileTree& tree, const PartFolder& train, ExampleSet& set) {
-  const std::vector<std::string> folders = FoldersBelow(tree, train.prefix);
+  const std::vector<std::string> folders = ListFoldersBelow(tree, train.prefix);
   std::string beyond;
   std::size_t count = 0;
   for (const std::string& name : set.class_names) {
@@ -306,7 +306,7 @@ Result<ExampleSet> ReadImageFolders(Env& env, const DataSpec& data) {
     RETORT_RETURN_IF_ERROR(AddClassFolders(*set.files, part.prefix, classes, set));
     if (part.part.empty()) break;
     EndPart(set, part.part);
-    const std::size_t here = ClassFolders(*set.files, part.prefix).size();
+    const std::size_t here = ListClassFolders(*set.files, part.prefix).size();
     if (here != classes.size())
       set.findings.push_back("Part \"" + part.part + "\" has pictures of " + std::to_string(here) + " of " +
                              std::to_string(classes.size()) + " classes.");

@@ -65,7 +65,7 @@ Result<Truth> DevkitTruth(const DataSpec& data, const FileTree& tree, const Tree
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(tree, list));
   Truth truth;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::vector<std::string_view> words = Words(lines[i]);
+    const std::vector<std::string_view> words = SplitWords(lines[i]);
     if (words.empty()) continue;
     const auto found = wnids.find(ParseWholeNumber(words[0]).value_or(-1));
     if (found == wnids.end()) return LineError(tree.Where(list), i + 1, "\"" + lines[i] + "\" is no id of meta.mat");
@@ -82,7 +82,7 @@ Result<Truth> ListedTruth(const FileTree& tree, const TreeFile& list) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string line = lines[i];
     std::replace(line.begin(), line.end(), ',', ' ');
-    const std::vector<std::string_view> words = Words(line);
+    const std::vector<std::string_view> words = SplitWords(line);
     if (words.empty() || words[0] == "ImageId") continue;
     if (words.size() == 1 && IsWnid(words[0])) {
       truth[ValidationName(truth.size() + 1)] = words[0];
@@ -138,7 +138,7 @@ void CheckValidation(const std::string& prefix, ExampleSet& set) {
 Status AddValidation(const DataSpec& data, const std::string& root,
                      const std::vector<std::pair<std::string, std::int64_t>>& classes, ExampleSet& set) {
   const std::string prefix = root + "val/";
-  if (!ClassFolders(*set.files, prefix).empty())
+  if (!ListClassFolders(*set.files, prefix).empty())
     RETORT_RETURN_IF_ERROR(AddClassFolders(*set.files, prefix, classes, set));
   else if (!set.files->Below(prefix).empty())
     RETORT_RETURN_IF_ERROR(AddFlat(data, prefix, {classes.begin(), classes.end()}, set));
@@ -170,7 +170,7 @@ Result<ExampleSet> ReadImageNet(Env& env, const DataSpec& data) {
   const FileTree& tree = *set.files;
   const std::string root = FindTrainRoot(tree);
   set.sources.push_back(data.path);
-  if (!ClassFolders(tree, root + "train/").empty()) {
+  if (!ListClassFolders(tree, root + "train/").empty()) {
     RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, root, {root + "train/"}, set, &IsWnid));
     RETORT_RETURN_IF_ERROR(AddClassFolders(tree, root + "train/", classes, set));
     EndPart(set, "train");
@@ -182,7 +182,7 @@ Result<ExampleSet> ReadImageNet(Env& env, const DataSpec& data) {
     WarnAboutEmptyClasses(classes, set);
     return set;
   }
-  std::vector<std::string> folders = ClassFolders(tree, "");
+  std::vector<std::string> folders = ListClassFolders(tree, "");
   const bool wnids = !folders.empty() && std::all_of(folders.begin(), folders.end(), IsWnid);
   if (!wnids)
     return MissingFile(data, data.path + "/train/n01440764",
@@ -211,7 +211,7 @@ Status AddListedValidation(const DataSpec& data, const std::string& root,
   const std::map<std::string, std::int64_t> numbers(classes.begin(), classes.end());
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(tree, *list));
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::vector<std::string_view> words = Words(lines[i]);
+    const std::vector<std::string_view> words = SplitWords(lines[i]);
     if (words.empty()) continue;
     if (words.size() < 2) return LineError(tree.Where(*list), i + 1, "expected FILE and WNID");
     const auto number = numbers.find(std::string(words[1]));
@@ -238,7 +238,7 @@ Result<ExampleSet> ReadTinyImageNet(Env& env, const DataSpec& data) {
   if (!root) root = FindFolderWith(tree, "val/val_annotations.txt");
   if (!root)
     return MissingFile(data, data.path + "/wnids.txt", "expected tiny-imagenet-200, as a folder or as its .zip");
-  if (ClassFolders(tree, *root + "train/").empty())
+  if (ListClassFolders(tree, *root + "train/").empty())
     return MissingFile(data, data.path + "/" + *root + "train/WNID/images/*.JPEG", "expected a folder for each class");
   RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, *root, {*root + "train/"}, set, &IsWnid));
   RETORT_RETURN_IF_ERROR(AddClassFolders(tree, *root + "train/", classes, set));

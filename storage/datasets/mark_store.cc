@@ -31,7 +31,7 @@ constexpr std::uint64_t kMaxKeyBytes = 4096;
 constexpr int kTries = 100, kTriesOfOpening = 1200;
 constexpr auto kPause = std::chrono::milliseconds(50);
 
-std::string KeyPath(const std::string& root) { return MarksFolder(root) + "/key"; }
+std::string KeyPath(const std::string& root) { return GetMarksFolder(root) + "/key"; }
 
 void PutMarks(ByteWriter& out, const std::vector<ExampleMark>& marks) {
   out.U64(marks.size());
@@ -61,7 +61,7 @@ std::vector<ExampleMark> Marked(const MarkKey& key, const std::vector<ExampleDig
 // Another sweep of the root may be making its key just now.
 Result<std::unique_ptr<FileLock>> LockIn(Env& env, const std::string& root, const char* name, int tries) {
   for (int tried = 1;; ++tried) {
-    Result<std::unique_ptr<FileLock>> lock = env.Lock(MarksFolder(root) + "/" + name);
+    Result<std::unique_ptr<FileLock>> lock = env.Lock(GetMarksFolder(root) + "/" + name);
     if (lock.ok() || tried == tries) return lock;
     std::this_thread::sleep_for(kPause);
   }
@@ -95,25 +95,23 @@ Result<MarkKey> ReadKey(Env& env, const std::string& root) {
 
 }  // namespace
 
-std::string MarksFolder(const std::string& root) { return root + "/private-examples"; }
+std::string GetMarksFolder(const std::string& root) { return root + "/private-examples"; }
 
 std::string SplitName(const DataSpec& data) {
   ByteWriter out;
   for (const std::string& text : {data.reader, data.target, data.version}) out.Text(text);
   out.U64(data.split.shuffle);
-  std::vector<std::pair<const IndexRange*, const SplitSource*>> shares = {
-      {&data.split.train, &data.split.train_source},
-      {&data.split.public_range, &data.split.public_source},
-      {&data.split.test, &data.split.test_source}};
-  if (data.ValidationExamples() > 0) shares.emplace_back(&data.split.validation, &data.split.validation_source);
-  for (const auto& [range, source] : shares) {
-    out.I64(range->begin);
-    out.I64(range->end);
-    out.Text(source->part);
-    out.Text(source->digest);
+  for (const SplitPart& part : kSplitParts) {
+    if (part.range == &SplitSpec::validation && data.ValidationExamples() == 0) continue;
+    const IndexRange& range = data.split.*part.range;
+    const SplitSource& source = data.split.*part.source;
+    out.I64(range.begin);
+    out.I64(range.end);
+    out.Text(source.part);
+    out.Text(source.digest);
   }
   for (const std::int64_t label : data.sensitive_classes) out.I64(label);
-  return Sha256Hex(out.bytes()).substr(0, 16);
+  return ComputeSha256Hex(out.bytes()).substr(0, 16);
 }
 
 DataMarks MakeMarks(const MarkKey& key, const std::string& unpacked, const DataSpec& data,
@@ -137,7 +135,7 @@ std::string EncodeMarks(const std::string& root, const DataMarks& marks) {
   for (const std::string& text : {root, marks.data, marks.split}) out.Text(text);
   PutMarks(out, marks.hidden);
   PutMarks(out, marks.shown);
-  const std::uint32_t crc = Crc32c(out.bytes());
+  const std::uint32_t crc = ComputeCrc32c(out.bytes());
   out.U32(crc);
   return std::move(out).Take();
 }
@@ -156,18 +154,18 @@ Result<DataMarks> DecodeMarks(std::string_view bytes, const std::string& path, s
   for (std::string* text : {&root, &marks.data, &marks.split}) *text = reader.Text();
   if (!TakeMarks(reader, marks.hidden) || !TakeMarks(reader, marks.shown)) return damaged;
   const std::uint32_t crc = reader.U32();
-  if (!reader.ok() || !reader.AtEnd() || crc != Crc32c(bytes.substr(0, bytes.size() - 4))) return damaged;
+  if (!reader.ok() || !reader.AtEnd() || crc != ComputeCrc32c(bytes.substr(0, bytes.size() - 4))) return damaged;
   return marks;
 }
 
 Result<RootMarks> ReadMarks(Env& env, const std::string& root) {
   RootMarks marks;
-  RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env, MarksFolder(root)));
+  RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env, GetMarksFolder(root)));
   if (!there) return marks;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(MarksFolder(root)));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(GetMarksFolder(root)));
   for (const std::string& name : names) {
     if (!name.ends_with(kEnding)) continue;
-    const std::string path = MarksFolder(root) + "/" + name;
+    const std::string path = GetMarksFolder(root) + "/" + name;
     RETORT_ASSIGN_OR_RETURN(const std::string bytes, env.ReadSmallFile(path, kMaxMarkBytes));
     std::string made_in;
     RETORT_ASSIGN_OR_RETURN(DataMarks set, DecodeMarks(bytes, path, made_in));
@@ -201,7 +199,7 @@ Result<std::optional<MarkKey>> FindMarkKey(Env& env, const std::string& root) {
 }
 
 Result<MarkKey> OpenMarkKey(Env& env, const std::string& root) {
-  RETORT_RETURN_IF_ERROR(env.CreateDirectories(MarksFolder(root)));
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(GetMarksFolder(root)));
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<FileLock> lock, LockMarks(env, root));
   RETORT_ASSIGN_OR_RETURN(const std::optional<MarkKey> known, FindMarkKey(env, root));
   if (known) return *known;
@@ -216,7 +214,7 @@ Result<std::unique_ptr<FileLock>> LockOpening(Env& env, const std::string& root)
 
 Status StoreMarks(Env& env, const std::string& root, const MarkKey& key, const DataMarks& marks) {
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<FileLock> lock, LockMarks(env, root));
-  return env.WriteFileAtomically(MarksFolder(root) + "/" + marks.data + "-" + marks.split + std::string(kEnding),
+  return env.WriteFileAtomically(GetMarksFolder(root) + "/" + marks.data + "-" + marks.split + std::string(kEnding),
                                  EncodeMarks(key.Name(), marks));
 }
 

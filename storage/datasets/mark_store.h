@@ -31,7 +31,7 @@ struct DataMarks {
 [[nodiscard]] std::int64_t CountShared(const std::vector<ExampleMark>& a, const std::vector<ExampleMark>& b);
 
 // The folder of the marks below `root`.
-[[nodiscard]] std::string MarksFolder(const std::string& root);
+[[nodiscard]] std::string GetMarksFolder(const std::string& root);
 
 struct RootMarks {
   std::string root;  // MarkKey::Name of the key they were made with; empty where there are none

@@ -74,7 +74,7 @@ Status CheckImages(const std::string& where, const NpyHeader& images, ExampleSet
 }
 
 Result<std::int64_t> LabelAt(const TensorBlob& labels, std::size_t i) {
-  const std::uint8_t* at = labels.bytes.data() + i * ByteSize(labels.dtype);
+  const std::uint8_t* at = labels.bytes.data() + i * ComputeByteSize(labels.dtype);
   const auto as = [at]<typename T>(T value) {
     std::memcpy(&value, at, sizeof(T));
     return static_cast<std::int64_t>(value);
@@ -149,7 +149,7 @@ bool HoldsColors(std::int64_t channels) { return channels == 1 || channels == 3;
 // What puts channels first that stand last, where they do.
 std::string DescribeTranspose(const std::vector<std::int64_t>& shape) {
   if (HoldsColors(shape[3]))
-    return "images.transpose(0, 3, 1, 2) of NumPy makes it " + ShapeText({shape[0], shape[3], shape[1], shape[2]});
+    return "images.transpose(0, 3, 1, 2) of NumPy makes it " + FormatShape({shape[0], shape[3], shape[1], shape[2]});
   return "where channels stand last, images[..., :3].transpose(0, 3, 1, 2) of NumPy takes the first 3 and puts them "
          "first";
 }
@@ -165,7 +165,7 @@ Status CheckArrays(const std::string& where, const NpzFile& npz) {
       std::find(shape.begin(), shape.end(), 0) != shape.end())
     return Refused(where + ": images is not of bytes [n, channels, H, W] or [n, H, W]");
   if (shape.size() == 3 || HoldsColors(shape[1])) return {};
-  return Refused(where + ": images is of shape " + ShapeText(shape) +
+  return Refused(where + ": images is of shape " + FormatShape(shape) +
                  "; expected [n, channels, H, W] of 1 or 3 channels, or [n, H, W]; " + DescribeTranspose(shape));
 }
 

@@ -17,8 +17,8 @@ using Classes = std::vector<std::pair<std::string, std::int64_t>>;
 
 // Up to the next comma; or in double quotes, where two stand for one.
 std::string CsvField(std::string_view text) {
-  text = Trimmed(text);
-  if (!text.starts_with('"')) return std::string(Trimmed(text.substr(0, text.find(','))));
+  text = TrimText(text);
+  if (!text.starts_with('"')) return std::string(TrimText(text.substr(0, text.find(','))));
   std::string field;
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == '"' && (++i == text.size() || text[i] != '"')) break;
@@ -33,10 +33,10 @@ Result<std::map<std::string, std::int64_t>> ReadClassIndex(const FileTree& tree,
   std::map<std::string, std::int64_t> numbers;
   bool first = true;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string_view line = Trimmed(lines[i]);
+    const std::string_view line = TrimText(lines[i]);
     const std::size_t comma = line.find(',');
     if (line.empty()) continue;
-    const auto number = ParseWholeNumber(Trimmed(line.substr(0, comma)));
+    const auto number = ParseWholeNumber(TrimText(line.substr(0, comma)));
     const bool head = std::exchange(first, false);
     if (head && !number) continue;
     if (comma == std::string::npos || !number || *number > 65535)
@@ -78,7 +78,7 @@ Status MissingFile(const DataSpec& data, const std::string& where, const std::st
   return EnvironmentError("data." + data.name + ": " + where + " is missing; " + what);
 }
 
-std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& prefix) {
+std::vector<std::string> ListClassFolders(const FileTree& tree, const std::string& prefix) {
   std::vector<std::string> names;
   for (const TreeFile* file : tree.Below(prefix)) {
     const std::size_t slash = file->name.find('/', prefix.size());
@@ -91,7 +91,7 @@ std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& p
   return names;
 }
 
-std::vector<std::string> FoldersBelow(const FileTree& tree, const std::string& prefix) {
+std::vector<std::string> ListFoldersBelow(const FileTree& tree, const std::string& prefix) {
   std::set<std::string> names;
   const auto take = [&](std::string_view name, bool folder) {
     const std::size_t slash = name.find('/', prefix.size());
@@ -111,8 +111,8 @@ std::vector<std::string> NamesBelow(const FileTree& tree, const std::vector<std:
                                     IsClassName empty_counts) {
   std::set<std::string> names;
   for (const std::string& prefix : prefixes) {
-    for (std::string& name : ClassFolders(tree, prefix)) names.insert(std::move(name));
-    for (std::string& name : FoldersBelow(tree, prefix))
+    for (std::string& name : ListClassFolders(tree, prefix)) names.insert(std::move(name));
+    for (std::string& name : ListFoldersBelow(tree, prefix))
       if (empty_counts == nullptr || empty_counts(name)) names.insert(std::move(name));
   }
   return {names.begin(), names.end()};
@@ -218,7 +218,7 @@ Result<std::vector<std::string>> SplitLines(const std::string& where, std::strin
   return lines;
 }
 
-std::vector<std::string_view> Words(std::string_view line) {
+std::vector<std::string_view> SplitWords(std::string_view line) {
   std::vector<std::string_view> words;
   constexpr std::string_view kBlank = " \t\r";
   for (std::size_t begin = line.find_first_not_of(kBlank); begin != std::string_view::npos;) {
@@ -229,7 +229,7 @@ std::vector<std::string_view> Words(std::string_view line) {
   return words;
 }
 
-std::string_view Trimmed(std::string_view text) {
+std::string_view TrimText(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   const std::size_t begin = text.find_first_not_of(kBlank);
   return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
@@ -321,7 +321,7 @@ bool IsWideGrey(std::string_view bytes) {
   return bytes.starts_with("\x89PNG\r\n\x1a\n") && bytes.size() > 25 && bytes[24] == 16 && bytes[25] == 0;
 }
 
-double ClippedShare(const std::string& name, std::string_view bytes) {
+double ComputeClippedShare(const std::string& name, std::string_view bytes) {
   const Result<DecodedImage> image = DecodeImage(name, bytes);
   if (!image.ok()) return 0;
   return static_cast<double>(image->clipped) / static_cast<double>(image->whole.height * image->whole.width);

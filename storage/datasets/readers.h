@@ -54,9 +54,9 @@ void EndPart(ExampleSet& set, const std::string& name);
 [[nodiscard]] Status AddClassFolders(const FileTree& tree, const std::string& prefix,
                                      const std::vector<std::pair<std::string, std::int64_t>>& classes, ExampleSet& set);
 // Names of the folders directly below `prefix` that hold images, sorted.
-[[nodiscard]] std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& prefix);
+[[nodiscard]] std::vector<std::string> ListClassFolders(const FileTree& tree, const std::string& prefix);
 // Names of all folders directly below `prefix`, whatever they hold, sorted.
-[[nodiscard]] std::vector<std::string> FoldersBelow(const FileTree& tree, const std::string& prefix);
+[[nodiscard]] std::vector<std::string> ListFoldersBelow(const FileTree& tree, const std::string& prefix);
 // Says by its name whether a folder without images is a class.
 using IsClassName = bool (*)(std::string_view name);
 // Numbers the folders directly below the prefixes in the order of their names, as torchvision does, those without
@@ -78,9 +78,9 @@ void WarnAboutEmptyClasses(const std::vector<std::pair<std::string, std::int64_t
 // the byte order mark that some editors put before UTF-8. Error: refused for UTF-16, naming `where`.
 [[nodiscard]] Result<std::vector<std::string>> SplitLines(const std::string& where, std::string_view text);
 // Parts between blanks and tabs.
-[[nodiscard]] std::vector<std::string_view> Words(std::string_view line);
+[[nodiscard]] std::vector<std::string_view> SplitWords(std::string_view line);
 // Without blanks, tabs and "\r" at either end.
-[[nodiscard]] std::string_view Trimmed(std::string_view text);
+[[nodiscard]] std::string_view TrimText(std::string_view text);
 // damage: "WHERE: line N: what".
 [[nodiscard]] Status LineError(const std::string& where, std::size_t line, const std::string& what);
 
@@ -99,6 +99,6 @@ inline constexpr double kClippedWarningShare = 0.01;
 // Whether the bytes are a PNG of 16-bit grey, whose levels above 255 are clipped.
 [[nodiscard]] bool IsWideGrey(std::string_view bytes);
 // The share of such an image's pixels that are clipped; 0 where it cannot be decoded. `name` is for messages.
-[[nodiscard]] double ClippedShare(const std::string& name, std::string_view bytes);
+[[nodiscard]] double ComputeClippedShare(const std::string& name, std::string_view bytes);
 
 }  // namespace retort::storage

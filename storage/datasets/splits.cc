@@ -1,6 +1,7 @@
 #include "storage/datasets/splits.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -45,7 +46,7 @@ Status LineFault(const std::string& path, std::size_t line, const std::string& w
   return UsageError(path + ":" + std::to_string(line) + ": " + what);
 }
 
-std::string_view BeforeComment(std::string_view line) { return Trimmed(line.substr(0, line.find('#'))); }
+std::string_view BeforeComment(std::string_view line) { return TrimText(line.substr(0, line.find('#'))); }
 
 Status Take(const std::string& what, const std::vector<std::int64_t>& indices, std::vector<char>& taken) {
   for (const std::int64_t index : indices) {
@@ -98,7 +99,7 @@ void MoveSensitive(const DataSpec& data, const ExampleStore& store, SplitLocatio
 }  // namespace
 
 std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
-  if (shuffle != 0) return Permutation(n, RngStream(shuffle, Purpose::split));
+  if (shuffle != 0) return DrawPermutation(n, RngStream(shuffle, Purpose::split));
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   return order;
@@ -162,20 +163,25 @@ std::string ComputeIndexDigest(const std::vector<std::int64_t>& indices) {
   return digest.FinishHex();
 }
 
+// Of each of kSplitParts.
+constexpr std::array<SplitLocation SplitLocations::*, kSplitParts.size()> kLocations = {
+    &SplitLocations::train, &SplitLocations::public_split, &SplitLocations::test, &SplitLocations::validation};
+
 // Ranges are disjoint by the sweep file's own check; lists are known only here.
 Result<SplitLocations> LocateSplits(Env& env, const DataSpec& data, const ExampleStore& store) {
   const SplitSpec& split = data.split;
   SplitLocations places;
-  RETORT_ASSIGN_OR_RETURN(places.train, LocateSplit(env, store, split.train, split.train_source));
-  RETORT_ASSIGN_OR_RETURN(places.public_split, LocateSplit(env, store, split.public_range, split.public_source));
-  RETORT_ASSIGN_OR_RETURN(places.test, LocateSplit(env, store, split.test, split.test_source));
-  RETORT_ASSIGN_OR_RETURN(places.validation, LocateSplit(env, store, split.validation, split.validation_source));
-  const bool lists = !places.train.listed.empty() || !places.public_split.listed.empty() ||
-                     !places.test.listed.empty() || !places.validation.listed.empty();
+  bool lists = false;
+  for (std::size_t i = 0; i < kSplitParts.size(); ++i) {
+    SplitLocation& place = places.*kLocations[i];
+    RETORT_ASSIGN_OR_RETURN(place, LocateSplit(env, store, split.*kSplitParts[i].range, split.*kSplitParts[i].source));
+    lists = lists || !place.listed.empty();
+  }
   std::vector<char> taken(lists ? static_cast<std::size_t>(store.size()) : 0);
   const std::string key = "data." + data.name + ".split.";
-  for (const auto& [name, place] : {std::pair("train", &places.train), std::pair("public", &places.public_split),
-                                    std::pair("test", &places.test), std::pair("validation", &places.validation)}) {
+  for (std::size_t i = 0; i < kSplitParts.size(); ++i) {
+    const std::string name = kSplitParts[i].name;
+    const SplitLocation* const place = &(places.*kLocations[i]);
     if (place->range.begin < 0 || place->range.begin > place->range.end ||
         (place->listed.empty() && place->range.end > place->count))
       return UsageError(key + name + " takes [" + std::to_string(place->range.begin) + ", " +

@@ -24,7 +24,7 @@ struct SplitLocations {
   SplitLocation train, public_split, test, validation;
 };
 // Returns the order of n examples in a split: position i holds number SplitOrder(n, shuffle)[i] of them. shuffle 0 =
-// file order; otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.
+// file order; otherwise DrawPermutation(n) of the stream (shuffle, Purpose::split): independent of the records.
 [[nodiscard]] std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle);
 // Returns the index in the set of each example of a split, in its order.
 [[nodiscard]] std::vector<std::int64_t> ListIndices(const SplitLocation& place, std::uint64_t shuffle);

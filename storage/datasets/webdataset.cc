@@ -30,7 +30,7 @@ Result<std::shared_ptr<const FileTree>> OpenShards(Env& env, const std::string& 
   return JoinTrees(path, std::move(shards));
 }
 
-// What a picture and its class have in common: the name up to the first dot behind the last slash.
+// What an image and its class have in common: the name up to the first dot behind the last slash.
 std::string_view FindKey(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   return name.substr(0, name.find('.', slash == std::string_view::npos ? 0 : slash));
@@ -45,7 +45,7 @@ Result<std::int64_t> ReadClass(const FileTree& tree, const TreeFile& file) {
   RETORT_ASSIGN_OR_RETURN(const std::string text, tree.Read(file));
   std::string_view digits = text;
   while (!digits.empty() && digits.back() == '\n') digits.remove_suffix(1);
-  const auto number = ParseWholeNumber(Trimmed(digits));
+  const auto number = ParseWholeNumber(TrimText(digits));
   return number && *number <= kMaxLabel ? Result<std::int64_t>(*number) : Result<std::int64_t>(wrong());
 }
 

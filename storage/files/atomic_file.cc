@@ -145,7 +145,7 @@ Status TemporaryFile::Publish(Over over) {
   RETORT_RETURN_IF_ERROR(CheckSame());
   RETORT_RETURN_IF_ERROR(Move(over));
   path_.clear();
-  return SyncFolder(ParentFolder(final_path_));
+  return SyncFolder(GetParentFolder(final_path_));
 }
 
 Status WriteNewFile(const std::string& path, std::string_view bytes) {
@@ -160,7 +160,7 @@ bool IsTemporaryName(std::string_view name) {
   return std::all_of(digits.begin(), digits.end(), IsHexDigit);
 }
 
-std::string ParentFolder(const std::string& path) {
+std::string GetParentFolder(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);

@@ -58,6 +58,6 @@ class TemporaryFile {
 [[nodiscard]] Status SyncDescriptor(int descriptor, bool data_only, const std::string& path);
 // Makes the names in the folder durable where its file system can do so.
 [[nodiscard]] Status SyncFolder(const std::string& folder);
-[[nodiscard]] std::string ParentFolder(const std::string& path);
+[[nodiscard]] std::string GetParentFolder(const std::string& path);
 
 }  // namespace retort::storage

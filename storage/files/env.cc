@@ -70,7 +70,7 @@ std::int64_t Nanoseconds(const struct timespec& time) {
 }  // namespace
 
 // The inode's own time changes with every other, and nobody can set it back.
-Result<FileStamp> PosixStamp(const std::string& path) {
+Result<FileStamp> ReadPosixStamp(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return FileError(errno, "look at", path);
   FileStamp stamp;
@@ -216,7 +216,7 @@ class PosixFileSystem final : public Env {
   Result<std::string> ReadFile(const std::string& path) override;
   Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t max_bytes) override;
   Result<std::unique_ptr<InputFile>> OpenInput(const std::string& path) override;
-  Result<FileStamp> Stamp(const std::string& path) override { return PosixStamp(path); }
+  Result<FileStamp> Stamp(const std::string& path) override { return ReadPosixStamp(path); }
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
   Status PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) override;
   Status Remove(const std::string& path) override;
@@ -232,7 +232,7 @@ class PosixFileSystem final : public Env {
 Result<std::unique_ptr<AppendFile>> PosixFileSystem::OpenAppend(const std::string& path) {
   Descriptor file = OpenFile(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL);
   if (file.valid()) {
-    RETORT_RETURN_IF_ERROR(SyncFolder(ParentFolder(path)));
+    RETORT_RETURN_IF_ERROR(SyncFolder(GetParentFolder(path)));
     return std::unique_ptr<AppendFile>(std::make_unique<PosixAppendFile>(std::move(file), path));
   }
   if (errno != EEXIST) return FileError(errno, "create", path);
@@ -330,7 +330,7 @@ Status PosixFileSystem::CreateDirectories(const std::string& path) {
     const std::string part = path.substr(0, end);
     if (!part.empty() && part.back() != '/') {
       if (::mkdir(part.c_str(), 0755) == 0) {
-        RETORT_RETURN_IF_ERROR(SyncFolder(ParentFolder(part)));
+        RETORT_RETURN_IF_ERROR(SyncFolder(GetParentFolder(part)));
       } else if (const int error = errno; error != EEXIST) {
         struct stat status {};
         if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))

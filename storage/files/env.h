@@ -95,7 +95,7 @@ class Env {
 // Reads all of a plain file; a pipe is not waited for, and a device is not read. Error: environment.
 [[nodiscard]] Result<std::string> ReadPlainFile(Env& env, const std::string& path);
 // Env::Stamp of the real file system.
-[[nodiscard]] Result<FileStamp> PosixStamp(const std::string& path);
+[[nodiscard]] Result<FileStamp> ReadPosixStamp(const std::string& path);
 
 // System errors as sentences with a remedy, and the check that a large write leaves room on the disk.
 

@@ -77,7 +77,7 @@ Status MayBeReadBelow(Env& env, const std::string& path, int depth) {
 
 Status CheckReadable(Env& env, const std::string& path) { return MayBeReadBelow(env, path, kDeepest); }
 
-bool SameFile(const std::string& a, const std::string& b) {
+bool IsSameFile(const std::string& a, const std::string& b) {
   struct stat one {
   }, other{};
   if (::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0)

@@ -26,6 +26,6 @@ namespace retort::storage {
 
 // Whether two paths mean one file or folder, by device and inode after links are resolved. Paths that do not exist mean
 // the same when they are spelled alike.
-[[nodiscard]] bool SameFile(const std::string& a, const std::string& b);
+[[nodiscard]] bool IsSameFile(const std::string& a, const std::string& b);
 
 }  // namespace retort::storage

@@ -23,7 +23,7 @@ std::uint64_t Times(std::uint64_t stored, std::uint64_t growth, std::uint64_t sl
 
 }  // namespace
 
-std::uint64_t MaxUnpackedSize(std::uint64_t stored) { return Times(stored, kMaxGrowth, kSlack); }
+std::uint64_t ComputeMaxUnpackedSize(std::uint64_t stored) { return Times(stored, kMaxGrowth, kSlack); }
 
 Status CheckUnpackedSize(const std::string& where, std::uint64_t declared, std::uint64_t stored) {
   const std::string sizes =
@@ -31,8 +31,8 @@ Status CheckUnpackedSize(const std::string& where, std::uint64_t declared, std::
   const std::uint64_t possible = Times(stored, kDeflateGrowth, kDeflateGrowth);
   if (declared > possible)
     return DamageError(sizes + "they cannot be more than " + std::to_string(possible) + ". Fetch the file again.");
-  if (declared <= MaxUnpackedSize(stored)) return {};
-  return Refused(sizes + "at most " + std::to_string(MaxUnpackedSize(stored)) +
+  if (declared <= ComputeMaxUnpackedSize(stored)) return {};
+  return Refused(sizes + "at most " + std::to_string(ComputeMaxUnpackedSize(stored)) +
                  " are unpacked of so few (200 times as many, and 64 MiB). Unpack the file yourself if it is "
                  "what you want.");
 }

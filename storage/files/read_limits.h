@@ -29,10 +29,10 @@ template <typename Read>
 }
 
 // The number of bytes that `stored` packed bytes may unpack to: 200 times as many, and 64 MiB.
-[[nodiscard]] std::uint64_t MaxUnpackedSize(std::uint64_t stored);
+[[nodiscard]] std::uint64_t ComputeMaxUnpackedSize(std::uint64_t stored);
 
 // Checks the size that `stored` deflated bytes declare. `where` names the file and its part. Errors, naming the sizes:
-// damage, when so few deflated bytes cannot hold so many (1032 each at most); refused, beyond MaxUnpackedSize.
+// damage, when so few deflated bytes cannot hold so many (1032 each at most); refused, beyond ComputeMaxUnpackedSize.
 [[nodiscard]] Status CheckUnpackedSize(const std::string& where, std::uint64_t declared, std::uint64_t stored);
 
 }  // namespace retort::storage

@@ -121,7 +121,7 @@ Status TemporaryFolder::Publish(Over over) {
   } else {
     RETORT_RETURN_IF_ERROR(Replace());
   }
-  return SyncFolder(ParentFolder(final_path_));
+  return SyncFolder(GetParentFolder(final_path_));
 }
 
 }  // namespace retort::storage

@@ -22,7 +22,7 @@ void ByteWriter::Text(std::string_view text) {
 }
 
 void ByteWriter::Tensor(const TensorBlob& tensor) {
-  RETORT_CHECK(tensor.shape.size() < 256 && TensorBytes(tensor.dtype, tensor.shape) == tensor.bytes.size());
+  RETORT_CHECK(tensor.shape.size() < 256 && ComputeTensorBytes(tensor.dtype, tensor.shape) == tensor.bytes.size());
   Text(tensor.name);
   U8(static_cast<std::uint8_t>(tensor.dtype));
   U8(static_cast<std::uint8_t>(tensor.shape.size()));
@@ -43,7 +43,7 @@ TensorBlob ByteReader::Tensor() {
   tensor.dtype = static_cast<DType>(dtype);
   tensor.shape.resize(U8());
   for (std::int64_t& extent : tensor.shape) extent = I64();
-  const std::optional<std::uint64_t> size = TensorBytes(tensor.dtype, tensor.shape);
+  const std::optional<std::uint64_t> size = ComputeTensorBytes(tensor.dtype, tensor.shape);
   ok_ = ok_ && size.has_value();
   if (!ok_) return tensor;
   const std::string_view raw = Raw(*size);
@@ -51,8 +51,8 @@ TensorBlob ByteReader::Tensor() {
   return tensor;
 }
 
-std::optional<std::uint64_t> TensorBytes(DType dtype, const std::vector<std::int64_t>& shape) {
-  std::uint64_t bytes = ByteSize(dtype);
+std::optional<std::uint64_t> ComputeTensorBytes(DType dtype, const std::vector<std::int64_t>& shape) {
+  std::uint64_t bytes = ComputeByteSize(dtype);
   for (const std::int64_t extent : shape) {
     if (extent < 0) return std::nullopt;
     if (extent > 0 && bytes > kMaxTensorBytes / static_cast<std::uint64_t>(extent)) return std::nullopt;

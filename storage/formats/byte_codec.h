@@ -80,8 +80,8 @@ class ByteReader {
   bool ok_ = true;
 };
 
-// product(shape) * ByteSize(dtype); nothing for a negative extent or a product beyond 2^62.
-[[nodiscard]] std::optional<std::uint64_t> TensorBytes(DType dtype, const std::vector<std::int64_t>& shape);
+// product(shape) * ComputeByteSize(dtype); nothing for a negative extent or a product beyond 2^62.
+[[nodiscard]] std::optional<std::uint64_t> ComputeTensorBytes(DType dtype, const std::vector<std::int64_t>& shape);
 
 // Checksum of A followed by B, where `crc` is that of A (0 = nothing) and `bytes` is B. By libdeflate, which uses what
 // the processor has: it costs less than reading the bytes.

@@ -34,7 +34,7 @@ constexpr std::string_view kVersion = "brain.Event:2";
 
 using Message = ProtobufMessage;
 
-std::uint32_t MaskedChecksum(std::string_view bytes) { return std::rotr(Crc32c(bytes), 15) + kMaskAddend; }
+std::uint32_t MaskedChecksum(std::string_view bytes) { return std::rotr(ComputeCrc32c(bytes), 15) + kMaskAddend; }
 
 float RoundToNearest(double value) {
   constexpr double kMax = std::numeric_limits<float>::max();

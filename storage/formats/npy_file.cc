@@ -119,12 +119,12 @@ Status DamagedArray(const std::string& name, std::uint64_t offset, const std::st
   return DamageError(name + ": offset " + std::to_string(offset) + ": " + what);
 }
 
-Result<DType> TypeOf(const std::string& name, const std::string& descr) {
+Result<DType> ParseType(const std::string& name, const std::string& descr) {
   const std::string_view order = std::string_view(descr).substr(0, 1),
                          kind = std::string_view(descr).substr(order.size());
   for (const NamedType& type : kTypes) {
     if (type.name != kind) continue;
-    if (order == "<" || order == "=" || ByteSize(type.dtype) == 1) return type.dtype;
+    if (order == "<" || order == "=" || ComputeByteSize(type.dtype) == 1) return type.dtype;
     if (order == ">")
       return Refused(name + ": the array is big endian ('" + descr + "'); save array.astype('<" + std::string(kind) +
                      "')");
@@ -153,7 +153,7 @@ Result<std::uint64_t> HeaderEnd(const std::string& name, std::string_view head, 
 
 Status CheckShape(const std::string& name, NpyHeader& header) {
   if (header.shape.size() > kMaxExtents) return Refused(name + ": arrays of more than 32 extents are not read");
-  const std::optional<std::uint64_t> bytes = TensorBytes(header.dtype, header.shape);
+  const std::optional<std::uint64_t> bytes = ComputeTensorBytes(header.dtype, header.shape);
   if (!bytes || *bytes > kMaxArrayBytes)
     return Refused(name + ": the array's shape is beyond " + std::to_string(kMaxArrayBytes) + " bytes");
   header.bytes = *bytes;
@@ -180,7 +180,7 @@ Status TooLarge(const std::string& name, std::uint64_t bytes, std::uint64_t most
 
 std::string FormatDescr(DType dtype) {
   for (const NamedType& type : kTypes)
-    if (type.dtype == dtype) return (ByteSize(dtype) == 1 ? "|" : "<") + std::string(type.name);
+    if (type.dtype == dtype) return (ComputeByteSize(dtype) == 1 ? "|" : "<") + std::string(type.name);
   return "";
 }
 
@@ -203,7 +203,7 @@ Result<NpyHeader> ParseNpyHeader(const std::string& name, std::string_view head)
     return DamagedArray(
         name, text + at,
         "the array's header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)} of a plain type");
-  RETORT_ASSIGN_OR_RETURN(header.dtype, TypeOf(name, literal.descr));
+  RETORT_ASSIGN_OR_RETURN(header.dtype, ParseType(name, literal.descr));
   header.shape = literal.shape;
   RETORT_RETURN_IF_ERROR(CheckShape(name, header));
   if (literal.fortran_order && header.shape.size() > 1)

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kMaxHeaders = 4096;
 
-std::string NameOf(std::string_view block) {
-  const std::string name(TarText(block.substr(0, 100)));
+std::string ReadMemberName(std::string_view block) {
+  const std::string name(ReadTarText(block.substr(0, 100)));
   return name.starts_with("./") ? name.substr(2) : name;
 }
 
@@ -21,7 +21,9 @@ std::string FormatOctal(std::uint64_t value, std::size_t digits) {
 
 }  // namespace
 
-std::string_view TarText(std::string_view field) { return field.substr(0, std::min(field.find('\0'), field.size())); }
+std::string_view ReadTarText(std::string_view field) {
+  return field.substr(0, std::min(field.find('\0'), field.size()));
+}
 
 Result<std::uint64_t> ParseTarNumber(std::string_view field) {
   std::uint64_t value = 0;
@@ -32,7 +34,7 @@ Result<std::uint64_t> ParseTarNumber(std::string_view field) {
       if (field[i] != '\0') return DamageError("is beyond any disk");
     return value;
   }
-  std::string_view digits = TarText(field);
+  std::string_view digits = ReadTarText(field);
   while (!digits.empty() && digits.front() == ' ') digits.remove_prefix(1);
   while (!digits.empty() && digits.back() == ' ') digits.remove_suffix(1);
   if (digits.empty()) return value;
@@ -66,8 +68,8 @@ Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, c
     const std::uint64_t data = at + kTarBlock;
     if (!size.ok() || *size > file.size() - data) return DamageError(where(at) + "a tar member is cut short");
     const bool regular = block[156] == '0' || block[156] == '\0';
-    if (regular && !members.emplace(NameOf(block), TarMember{data, *size}).second)
-      return Refused(where(at) + "two tar members are named '" + NameOf(block) + "'");
+    if (regular && !members.emplace(ReadMemberName(block), TarMember{data, *size}).second)
+      return Refused(where(at) + "two tar members are named '" + ReadMemberName(block) + "'");
     const std::uint64_t padded = (*size + kTarBlock - 1) / kTarBlock * kTarBlock;
     if (padded > file.size() - data) return DamageError(where(at) + "a tar member is cut short");
     at = data + padded;

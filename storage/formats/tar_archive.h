@@ -15,7 +15,7 @@ namespace retort::storage {
 inline constexpr std::size_t kTarBlock = 512;  // bytes; headers have as many, and members are padded to a multiple
 
 // Up to the first NUL.
-[[nodiscard]] std::string_view TarText(std::string_view field);
+[[nodiscard]] std::string_view ReadTarText(std::string_view field);
 // Octal digits, or, with the highest bit set, a big-endian number as GNU writes large ones. Error: damage, as a clause:
 // "is no octal number".
 [[nodiscard]] Result<std::uint64_t> ParseTarNumber(std::string_view field);

@@ -17,7 +17,7 @@ void AppendWord(std::uint64_t word, std::string& out) {
 
 }  // namespace
 
-std::string TensorDigest(const std::vector<TensorBlob>& tensors) {
+std::string ComputeTensorDigest(const std::vector<TensorBlob>& tensors) {
   std::string bytes;
   for (const TensorBlob& tensor : tensors) {
     AppendWord(tensor.name.size(), bytes);
@@ -27,7 +27,7 @@ std::string TensorDigest(const std::vector<TensorBlob>& tensors) {
     for (const std::int64_t extent : tensor.shape) AppendWord(static_cast<std::uint64_t>(extent), bytes);
     bytes.append(tensor.bytes.begin(), tensor.bytes.end());
   }
-  return Sha256Hex(bytes);
+  return ComputeSha256Hex(bytes);
 }
 
 }  // namespace retort::storage

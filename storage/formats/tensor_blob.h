@@ -10,7 +10,7 @@ namespace retort::storage {
 
 enum class DType : std::uint8_t { f32 = 0, f64 = 1, i32 = 2, i64 = 3, u8 = 4, u32 = 5, u64 = 6 };
 
-[[nodiscard]] constexpr std::size_t ByteSize(DType type) {
+[[nodiscard]] constexpr std::size_t ComputeByteSize(DType type) {
   switch (type) {
     case DType::f32:
     case DType::i32:
@@ -26,7 +26,7 @@ enum class DType : std::uint8_t { f32 = 0, f64 = 1, i32 = 2, i64 = 3, u8 = 4, u3
   return 0;
 }
 
-// Row-major, native little endian. bytes.size() == product(shape) * ByteSize(dtype).
+// Row-major, native little endian. bytes.size() == product(shape) * ComputeByteSize(dtype).
 struct TensorBlob {
   std::string name;  // slash-separated, e.g. "student/conv1.weight"
   DType dtype = DType::f32;
@@ -44,7 +44,7 @@ template <typename T>
 }
 
 // Bytes of all elements of all tensors.
-[[nodiscard]] inline std::int64_t ByteSize(const std::vector<TensorBlob>& tensors) {
+[[nodiscard]] inline std::int64_t ComputeByteSize(const std::vector<TensorBlob>& tensors) {
   std::int64_t bytes = 0;
   for (const TensorBlob& tensor : tensors) bytes += static_cast<std::int64_t>(tensor.bytes.size());
   return bytes;
@@ -52,6 +52,6 @@ template <typename T>
 
 // SHA-256 hex over, for each tensor in the order given: length of its name, name, element type, number of
 // extents, extents, bytes. Numbers are 8 bytes, native little endian.
-[[nodiscard]] std::string TensorDigest(const std::vector<TensorBlob>& tensors);
+[[nodiscard]] std::string ComputeTensorDigest(const std::vector<TensorBlob>& tensors);
 
 }  // namespace retort::storage

@@ -29,7 +29,7 @@
 namespace retort::storage {
 namespace {
 
-// ---- The file of decoded images, byte by byte: storage/FORMAT.md, "Decoded pictures"
+// ---- The file of decoded images, byte by byte: storage/FORMAT.md, "Decoded images"
 
 inline constexpr std::uint32_t kImageFileVersion = 1;
 inline constexpr std::size_t kImageFileHead = 4096;  // bytes before the planes, so that they begin on a page
@@ -55,7 +55,7 @@ std::int64_t FirstBroken(const char* planes, std::size_t stride, std::string_vie
       for (std::int64_t i = first; i < std::min(count, first + kAtOnce); ++i) {
         const auto at = static_cast<std::size_t>(i);
         ByteReader sum(sums.substr(at * kSumBytes, kSumBytes));
-        if (Crc32c({planes + at * stride, stride}) == sum.U32()) continue;
+        if (ComputeCrc32c({planes + at * stride, stride}) == sum.U32()) continue;
         std::int64_t known = broken.load();
         while (i < known && !broken.compare_exchange_weak(known, i)) {
         }
@@ -91,7 +91,7 @@ std::string EncodeImageFileHead(const std::string& key, const ImageFileShape& sh
   head.U32(kImageFileVersion);
   head.Text(key);
   for (const std::int64_t extent : {shape.images, shape.channels, shape.height, shape.width}) head.I64(extent);
-  head.U32(Crc32c(head.bytes()));
+  head.U32(ComputeCrc32c(head.bytes()));
   std::string bytes = std::move(head).Take();
   bytes.resize(kImageFileHead, '\0');
   return bytes;
@@ -106,7 +106,7 @@ std::string EncodeImageFileTail(const std::vector<std::uint32_t>& sums, const st
     tail.I64(image.row);
     tail.Text(image.why);
   }
-  tail.U32(Crc32c(tail.bytes()));
+  tail.U32(ComputeCrc32c(tail.bytes()));
   tail.Raw(kEnd);
   return std::move(tail).Take();
 }
@@ -124,7 +124,7 @@ Result<std::shared_ptr<const DecodedImages>> ReadImageFile(std::shared_ptr<const
   const std::string_view tail = bytes.substr(kImageFileHead + planes);
   const std::string_view content = tail.substr(0, tail.size() - closing);
   ByteReader seal(tail.substr(content.size(), kSumBytes));
-  if (Crc32c(content) != seal.U32()) return FileDiffers("has a broken tail");
+  if (ComputeCrc32c(content) != seal.U32()) return FileDiffers("has a broken tail");
   RETORT_ASSIGN_OR_RETURN(std::vector<SkippedImage> skipped, ReadSkipped(content.substr(sums)));
   const char* first = bytes.data() + kImageFileHead;
   const std::int64_t broken = FirstBroken(first, shape.stride(), content.substr(0, sums), shape.images, threads);
@@ -312,7 +312,7 @@ class Writer {
       RETORT_RETURN_IF_ERROR(Skip(set_.rows[k], image.status()));
       buffer_.append(FileShape(set_).stride(), '\0');
     }
-    sums_.push_back(Crc32c(std::string_view(buffer_).substr(begin)));
+    sums_.push_back(ComputeCrc32c(std::string_view(buffer_).substr(begin)));
     if (buffer_.size() >= kBuffer) {
       RETORT_RETURN_IF_ERROR(sink_(buffer_));
       buffer_.clear();
@@ -464,7 +464,7 @@ Result<Shared> OpenOrBuild(Env& env, const ImageSet& set, const std::string& key
 
 }  // namespace
 
-std::string CacheKey(const ImageSet& set) {
+std::string ComputeCacheKey(const ImageSet& set) {
   const Preprocessing& p = set.order.preprocessing;
   ByteWriter key;
   key.Text("retort-decoded-pictures");
@@ -486,7 +486,7 @@ std::string CacheKey(const ImageSet& set) {
 
 Result<Shared> OpenDecoded(Env& env, const ImageSet& set, const ImageCache& cache, const DecodingProgress& progress) {
   RETORT_RETURN_IF_ERROR(CheckPreprocessing(set.order.preprocessing));
-  const std::string key = CacheKey(set);
+  const std::string key = ComputeCacheKey(set);
   RETORT_ASSIGN_OR_RETURN(Shared images, cache.folder.empty() ? DecodeInMemory(set, key, cache, progress)
                                                               : OpenOrBuild(env, set, key, cache, progress));
   RETORT_RETURN_IF_ERROR(CheckSkips(set, *images));
@@ -495,11 +495,11 @@ Result<Shared> OpenDecoded(Env& env, const ImageSet& set, const ImageCache& cach
 
 Result<ImageCache> FindImageCache() {
   ImageCache cache;
-  const std::string own = EnvironmentVariable("RETORT_PICTURE_CACHE").value_or(""), caches = FindCacheFolder();
+  const std::string own = GetEnvironmentVariable("RETORT_PICTURE_CACHE").value_or(""), caches = FindCacheFolder();
   if (!own.empty() && !own.starts_with('/'))
     return UsageError("RETORT_PICTURE_CACHE is '" + own + "'; give an absolute folder.");
   cache.folder = own.empty() && !caches.empty() ? caches + "/pictures" : own;
-  const std::string limit = EnvironmentVariable("RETORT_PICTURE_CACHE_GIB").value_or("");
+  const std::string limit = GetEnvironmentVariable("RETORT_PICTURE_CACHE_GIB").value_or("");
   if (limit.empty()) return cache;
   const auto gibibytes = ParseWholeNumber(limit, kMaxGibibytes);
   if (!gibibytes)

@@ -90,7 +90,7 @@ class DecodedImages {
 
 // The file's name in the folder, without its ending: SHA-256 over the format version, the digest, the rows
 // and everything of the preprocessing but on_error.
-[[nodiscard]] std::string CacheKey(const ImageSet& set);
+[[nodiscard]] std::string ComputeCacheKey(const ImageSet& set);
 
 // Opens the images from the cache when it holds them whole (every checksum is checked), else decodes them and leaves
 // them in the cache: one process does so while others wait for it. A damaged file is removed and made anew. The files

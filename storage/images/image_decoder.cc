@@ -431,7 +431,7 @@ int FindOrientation(std::string_view bytes) {
   return IsPng(bytes) ? OrientationInPng(bytes) : OrientationInJpeg(bytes);
 }
 
-// Turned and mirrored to stand upright. `picture` is whole.
+// Turned and mirrored to stand upright. `image` is whole.
 DecodedImage Upright(DecodedImage image, int orientation) {
   if (orientation <= 1 || orientation > 8) return image;
   const ImageSize from = image.whole;

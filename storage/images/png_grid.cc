@@ -51,18 +51,18 @@ std::vector<png_byte> GridPixels(const TensorBlob& images, const Grid& grid) {
 Result<std::string> EncodePngGrid(const TensorBlob& images) {
   RETORT_ASSIGN_OR_RETURN(const Grid grid, LayOutGrid(images));
   const std::vector<png_byte> pixels = GridPixels(images, grid);
-  png_image picture{};
-  picture.version = PNG_IMAGE_VERSION;
-  picture.width = static_cast<png_uint_32>(grid.pixel_width());
-  picture.height = static_cast<png_uint_32>(grid.pixel_height());
-  picture.format = grid.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(grid.pixel_width());
+  image.height = static_cast<png_uint_32>(grid.pixel_height());
+  image.format = grid.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   png_alloc_size_t size = 0;
   const auto write = [&](void* into) {
-    return png_image_write_to_memory(&picture, into, &size, 0, pixels.data(), 0, nullptr) != 0;
+    return png_image_write_to_memory(&image, into, &size, 0, pixels.data(), 0, nullptr) != 0;
   };
-  if (!write(nullptr)) return EnvironmentError(std::string("libpng cannot write the picture: ") + picture.message);
+  if (!write(nullptr)) return EnvironmentError(std::string("libpng cannot write the picture: ") + image.message);
   std::string bytes(size, '\0');
-  if (!write(bytes.data())) return EnvironmentError(std::string("libpng cannot write the picture: ") + picture.message);
+  if (!write(bytes.data())) return EnvironmentError(std::string("libpng cannot write the picture: ") + image.message);
   bytes.resize(size);
   return bytes;
 }

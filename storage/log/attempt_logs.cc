@@ -159,13 +159,15 @@ namespace {
 constexpr std::string_view kUnnumbered = "transcript.log";
 constexpr std::string_view kPrefix = "transcript-", kSuffix = ".log";
 
-std::string NameOf(std::int64_t base) { return std::string(kPrefix) + std::to_string(base) + std::string(kSuffix); }
+std::string FormatPieceName(std::int64_t base) {
+  return std::string(kPrefix) + std::to_string(base) + std::string(kSuffix);
+}
 
 // The base of transcript-<base>.log; nothing for any other name.
 std::optional<std::int64_t> ParseLogName(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
   const auto base = ParseWholeNumber(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size()));
-  return base && NameOf(*base) == name ? base : std::nullopt;
+  return base && FormatPieceName(*base) == name ? base : std::nullopt;
 }
 
 // Of the numbered logs, ascending.
@@ -202,7 +204,7 @@ Result<Chain> FollowFrom(Env& env, const std::string& directory, std::int64_t st
   auto next = std::upper_bound(bases.begin(), bases.end(), step);
   if (next == bases.begin()) return chain;
   for (--next; next != bases.end() && (chain.bases.empty() || chain.end == *next); ++next) {
-    Result<TranscriptPiece> piece = ReadPiece(env, directory + "/" + NameOf(*next), *next);
+    Result<TranscriptPiece> piece = ReadPiece(env, directory + "/" + FormatPieceName(*next), *next);
     if (!piece.ok() && piece.status().code() != StatusCode::damage) return piece.status();
     chain.damage = piece.status();
     if (!piece.ok()) break;
@@ -232,7 +234,7 @@ Result<std::vector<std::string>> ListTranscriptLogs(Env& env, const std::string&
   RETORT_ASSIGN_OR_RETURN(const bool unnumbered, PathExists(env, directory + "/" + std::string(kUnnumbered)));
   if (unnumbered) names.emplace_back(kUnnumbered);
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::int64_t> bases, ListBases(env, directory));
-  for (const std::int64_t base : bases) names.push_back(NameOf(base));
+  for (const std::int64_t base : bases) names.push_back(FormatPieceName(base));
   return names;
 }
 
@@ -282,7 +284,7 @@ Result<std::unique_ptr<TranscriptLog>> TranscriptLog::Resume(Env& env, const std
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::int64_t> bases, ListBases(env, directory));
   for (auto base = bases.rbegin(); base != bases.rend(); ++base) {
     if (!chain.bases.empty() && *base <= chain.bases.back()) break;
-    RETORT_RETURN_IF_ERROR(env.Remove(directory + "/" + NameOf(*base)));
+    RETORT_RETURN_IF_ERROR(env.Remove(directory + "/" + FormatPieceName(*base)));
   }
   std::unique_ptr<TranscriptLog> transcript(new TranscriptLog(env, directory));
   const std::int64_t last = chain.bases.empty() ? step : chain.end.value_or(chain.bases.back());
@@ -292,7 +294,7 @@ Result<std::unique_ptr<TranscriptLog>> TranscriptLog::Resume(Env& env, const std
 
 // Leaves the log of `base` ready to append.
 Status TranscriptLog::Open(std::int64_t base) {
-  const std::string path = directory_ + "/" + NameOf(base);
+  const std::string path = directory_ + "/" + FormatPieceName(base);
   LogContents contents;
   RETORT_ASSIGN_OR_RETURN(log_, RecordLog::Open(env_, path, LogKind::transcript, &contents));
   RETORT_ASSIGN_OR_RETURN(const TranscriptPiece piece, DecodeTranscript(contents, path));
@@ -321,7 +323,7 @@ Status TranscriptLog::Committed(std::int64_t step, std::int64_t oldest) {
 Status TranscriptLog::Prune(std::int64_t oldest) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::int64_t> bases, ListBases(env_, directory_));
   for (std::size_t i = 0; i + 1 < bases.size() && bases[i + 1] <= oldest; ++i)
-    RETORT_RETURN_IF_ERROR(env_.Remove(directory_ + "/" + NameOf(bases[i])));
+    RETORT_RETURN_IF_ERROR(env_.Remove(directory_ + "/" + FormatPieceName(bases[i])));
   return {};
 }
 

@@ -73,7 +73,7 @@ Result<std::optional<std::string>> ReadIfIntact(Env& env, const std::string& dir
   RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env, path));
   if (!there) return std::optional<std::string>();
   RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(path));
-  if (Sha256Hex(bytes) != checkpoint.sha256) return std::optional<std::string>();
+  if (ComputeSha256Hex(bytes) != checkpoint.sha256) return std::optional<std::string>();
   return std::optional<std::string>(std::move(bytes));
 }
 

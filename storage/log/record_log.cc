@@ -22,7 +22,7 @@ std::string EncodeHeader(LogKind kind) {
   header.Raw(kMagic);
   header.U16(kLogFormatVersion);
   header.U16(static_cast<std::uint16_t>(kind));
-  header.U32(Crc32c(header.bytes()));
+  header.U32(ComputeCrc32c(header.bytes()));
   return std::move(header).Take();
 }
 
@@ -50,7 +50,7 @@ bool AllZero(std::string_view bytes) {
 std::uint32_t RecordChecksum(std::uint32_t length, std::string_view type_and_payload) {
   ByteWriter prefix;
   prefix.U32(length);
-  return ExtendCrc32c(Crc32c(prefix.bytes()), type_and_payload);
+  return ExtendCrc32c(ComputeCrc32c(prefix.bytes()), type_and_payload);
 }
 
 struct RecordHeader {
@@ -117,7 +117,7 @@ Status CheckHeader(std::string_view bytes, const std::string& path, LogKind kind
   ByteReader reader(bytes.substr(kMagic.size(), 8));
   const std::uint16_t version = reader.U16();
   const std::uint16_t found = reader.U16();
-  const bool intact = reader.U32() == Crc32c(bytes.substr(0, 12));
+  const bool intact = reader.U32() == ComputeCrc32c(bytes.substr(0, 12));
   const bool version_flipped = !intact && HeaderAt(bytes, 8).checksum == HeaderAt(expected, 8).checksum;
   if (version != kLogFormatVersion && !version_flipped) {
     return UsageError("'" + path + "' has log format version " + std::to_string(version) +

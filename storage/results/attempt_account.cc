@@ -74,9 +74,9 @@ bool MayTakeClaims(const AttemptFile& file, const TrialAccount& account) {
   return FindExcess(SumCharged(file.ledger), account.charged).empty();
 }
 
-std::string NameOf(const Claim& claim) {
-  return std::string(privacy::AdjacencyName(claim.adjacency)) + " (" +
-         std::string(privacy::NeighbourName(claim.neighbour)) + ")";
+std::string FormatClaimName(const Claim& claim) {
+  return std::string(privacy::GetAdjacencyName(claim.adjacency)) + " (" +
+         std::string(privacy::GetNeighbourName(claim.neighbour)) + ")";
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ std::vector<std::string> DescribeAccountDamage(const AttemptFile& file, const Tr
   }
   if (SameClaims(file.claims, account.claims)) return damage;
   if (const Claim* less = FindFirstExceeded(file.claims, account.claims); less != nullptr)
-    damage.push_back("claims less than its row: " + NameOf(*less) +
+    damage.push_back("claims less than its row: " + FormatClaimName(*less) +
                      "; retort repair --apply puts the row's in its place");
   else
     damage.emplace_back("holds other claims than its row; retort repair --apply puts the row's in their place");

@@ -33,7 +33,7 @@ struct Evaluation {
 
 struct AttemptFile {
   std::string trial, sweep, spec_json, provenance_json;
-  std::string teacher_digest;  // TensorDigest of the teacher's parameters; empty without a teacher
+  std::string teacher_digest;  // ComputeTensorDigest of the teacher's parameters; empty without a teacher
   std::uint32_t attempt = 0;
   std::map<std::string, std::vector<std::pair<std::int64_t, double>>> curves;
   std::optional<Samples> samples;

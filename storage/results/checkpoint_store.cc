@@ -40,7 +40,7 @@ bool IsLive(const std::vector<CommittedCheckpoint>& live, const std::string& fil
 }
 
 // Of what is about to be written, but for a few kilobytes around the tensors.
-std::uint64_t SizeOf(const Checkpoint& checkpoint) {
+std::uint64_t EstimateSize(const Checkpoint& checkpoint) {
   std::uint64_t bytes = 0;
   for (const TensorBlob& tensor : checkpoint.tensors) bytes += tensor.bytes.size();
   for (const auto& [name, value] : checkpoint.attributes) bytes += name.size() + value.size();
@@ -69,7 +69,7 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const s
                                                                std::uint32_t attempt, std::size_t kept,
                                                                const TranscriptLimits& limits) {
   std::unique_ptr<CheckpointStore> store(
-      new CheckpointStore(env, AttemptDirectory(trial_directory, attempt), kept, limits));
+      new CheckpointStore(env, GetAttemptDirectory(trial_directory, attempt), kept, limits));
   RETORT_RETURN_IF_ERROR(CheckNoLink(store->directory_));
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(store->directory_));
   const std::string path = store->Path("manifest.log");
@@ -221,7 +221,7 @@ Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
   RETORT_RETURN_IF_ERROR(FlushSeries());
   RETORT_ASSIGN_OR_RETURN(const bool committed_already, IsCommitted(checkpoint));
   if (committed_already) return live_.back().sha256;
-  RETORT_RETURN_IF_ERROR(CheckFreeSpace(env_, directory_, SizeOf(checkpoint), "a checkpoint"));
+  RETORT_RETURN_IF_ERROR(CheckFreeSpace(env_, directory_, EstimateSize(checkpoint), "a checkpoint"));
   RETORT_ASSIGN_OR_RETURN(committed.sha256, WriteCheckpoint(env_, Path(committed.file), checkpoint));
   AppendCommitted(*manifest_, committed);
   std::vector<std::string> superseded;
@@ -249,7 +249,7 @@ Status CheckpointStore::RemoveCheckpoints() {
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
                           ListEarlierAttempts(env_, trial_directory_, attempt_));
   for (const std::uint32_t number : attempts) {
-    const Status removed = RemoveCheckpointsIn(AttemptDirectory(trial_directory_, number));
+    const Status removed = RemoveCheckpointsIn(GetAttemptDirectory(trial_directory_, number));
     // One whose manifest is damaged was passed over all along, and is for `retort repair`.
     if (!removed.ok() && removed.code() != StatusCode::damage) return removed;
   }
@@ -318,8 +318,8 @@ Result<std::string> ReadGap(int fd, std::uint64_t begin, std::uint64_t end, cons
   return bytes;
 }
 
-Result<std::string> DigestOf(int fd, std::uint64_t size, const std::vector<TensorExtent>& rooms,
-                             const std::string& path) {
+Result<std::string> ComputeExtentsDigest(int fd, std::uint64_t size, const std::vector<TensorExtent>& rooms,
+                                         const std::string& path) {
   Sha256 digest;
   std::uint64_t at = 0;
   for (const TensorExtent& room : rooms) {
@@ -342,7 +342,7 @@ Result<std::string> FillTensors(const std::string& path, std::vector<TensorExten
   std::sort(rooms.begin(), rooms.end(),
             [](const TensorExtent& a, const TensorExtent& b) { return a.offset < b.offset; });
   std::future<Result<std::string>> digest = std::async(std::launch::async, [&] {
-    return DigestOf(file.get(), static_cast<std::uint64_t>(status.st_size), rooms, path);
+    return ComputeExtentsDigest(file.get(), static_cast<std::uint64_t>(status.st_size), rooms, path);
   });
   Status written;
   for (const TensorExtent& room : rooms)
@@ -454,7 +454,7 @@ Status TakeLaterReleases(Env& env, const std::string& trial_directory, const std
                          EarlierState& state) {
   for (const std::uint32_t number : attempts) {
     if (number <= state.from) break;
-    const std::string directory = AttemptDirectory(trial_directory, number);
+    const std::string directory = GetAttemptDirectory(trial_directory, number);
     const Result<ManifestState> manifest = ReadManifest(env, directory);
     if (!manifest.ok() && manifest.status().code() != StatusCode::damage) return manifest.status();
     if (!manifest.ok() || !manifest->imported || manifest->imported->sha256 != state.checkpoint->sha256) continue;
@@ -469,7 +469,7 @@ Status TakeLaterReleases(Env& env, const std::string& trial_directory, const std
 
 }  // namespace
 
-std::string AttemptDirectory(const std::string& trial_directory, std::uint32_t attempt) {
+std::string GetAttemptDirectory(const std::string& trial_directory, std::uint32_t attempt) {
   return trial_directory + "/" + std::string(kAttemptPrefix) + std::to_string(attempt);
 }
 
@@ -491,7 +491,7 @@ Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directo
                           ListEarlierAttempts(env, trial_directory, attempt));
   for (const auto& look : {FindCheckpoint, FindBeginning}) {
     for (const std::uint32_t number : attempts) {
-      Result<EarlierState> state = look(env, AttemptDirectory(trial_directory, number), number);
+      Result<EarlierState> state = look(env, GetAttemptDirectory(trial_directory, number), number);
       if (!state.ok() && state.status().code() == StatusCode::damage) continue;
       if (state.ok() && state->from == 0) continue;
       if (state.ok() && state->checkpoint)

@@ -121,7 +121,7 @@ struct EarlierState {
   Curves curves;
 };
 
-[[nodiscard]] std::string AttemptDirectory(const std::string& trial_directory, std::uint32_t attempt);
+[[nodiscard]] std::string GetAttemptDirectory(const std::string& trial_directory, std::uint32_t attempt);
 // Attempts below `attempt` that have a folder, newest first.
 [[nodiscard]] Result<std::vector<std::uint32_t>> ListEarlierAttempts(Env& env, const std::string& trial_directory,
                                                                      std::uint32_t attempt);

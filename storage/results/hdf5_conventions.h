@@ -50,7 +50,7 @@ void Describe(Hdf5Writer& writer, const std::string& path, const Quantity& quant
 void DescribeColumns(Hdf5Writer& writer, const std::string& path, const std::vector<TableColumn>& table);
 
 // Creates the dimension scale `path` = 0 … extent − 1, a dimension called as its last component. An extent
-// that no picture and no set of classes has is refused through the writer.
+// that no image and no set of classes has is refused through the writer.
 void WriteScale(Hdf5Writer& writer, const std::string& path, std::int64_t extent, std::string_view long_name);
 
 // Axis i of `dataset` is measured by scales[i]; axes beyond the scales are left without.

@@ -553,7 +553,7 @@ std::optional<std::vector<std::int64_t>> ParseHdf5Extents(std::string_view messa
   std::vector<std::int64_t> extents;
   for (unsigned i = 0; i < rank; ++i) extents.push_back(reader.I64());
   // Of the largest elements: those of any type have a size then, also where an extent is 0.
-  if (!reader.ok() || !TensorBytes(DType::u64, extents)) return std::nullopt;
+  if (!reader.ok() || !ComputeTensorBytes(DType::u64, extents)) return std::nullopt;
   return extents;
 }
 
@@ -568,7 +568,7 @@ std::optional<Hdf5Attribute> ParseHdf5Attribute(std::string_view message) {
   const auto extents = ParseHdf5Extents(Part(reader, space_bytes, version == 1));
   if (!reader.ok() || !type || !extents) return std::nullopt;
   Hdf5Attribute attribute{std::string(name.substr(0, name.find('\0'))), *type, 0, {}};
-  attribute.elements = *TensorBytes(DType::u8, *extents);
+  attribute.elements = *ComputeTensorBytes(DType::u8, *extents);
   std::uint64_t size = 0;
   if (__builtin_mul_overflow(attribute.elements, type->size, &size)) return std::nullopt;
   attribute.value = reader.Raw(size);

@@ -27,7 +27,7 @@ std::string MakeSeal(std::string_view bytes) {
   ByteWriter seal;
   seal.Raw(kMagic);
   seal.U64(bytes.size());
-  const std::uint32_t of_bytes = Crc32c(bytes);
+  const std::uint32_t of_bytes = ComputeCrc32c(bytes);
   seal.U32(ExtendCrc32c(of_bytes, seal.bytes()));
   return std::move(seal).Take();
 }
@@ -176,7 +176,7 @@ Result<TensorBlob> Hdf5Reader::Dataset(const std::string& path) const {
   TensorBlob tensor;
   tensor.dtype = dataset->type.dtype;
   tensor.shape = dataset->shape;
-  tensor.bytes.reserve(*TensorBytes(tensor.dtype, tensor.shape));
+  tensor.bytes.reserve(*ComputeTensorBytes(tensor.dtype, tensor.shape));
   for (const std::string_view piece : dataset->pieces)
     tensor.bytes.insert(tensor.bytes.end(), piece.begin(), piece.end());
   return tensor;

@@ -323,7 +323,7 @@ Result<Hdf5Dataset> ReadHdf5Dataset(Hdf5Bytes& file, const std::vector<Hdf5Messa
   if (!parsed || !extents) return file.Unsound(at, "the type or the extents of a dataset");
   Hdf5Dataset dataset{*parsed, std::move(*extents), {}};
   std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(*TensorBytes(DType::u8, dataset.shape), parsed->size, &bytes))
+  if (__builtin_mul_overflow(*ComputeTensorBytes(DType::u8, dataset.shape), parsed->size, &bytes))
     return file.Unsound(at, "the extents of a dataset");
   ByteReader reader(layout->body);
   const unsigned version = reader.U8(), kind = reader.U8();

@@ -240,7 +240,7 @@ void Hdf5Writer::Write(const std::string& path, Hdf5Id memory_type, const std::v
 }
 
 void Hdf5Writer::Dataset(const std::string& path, const TensorBlob& tensor, const std::vector<std::int64_t>& chunk) {
-  if (TensorBytes(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
+  if (ComputeTensorBytes(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
     return Fail(
         Refused("The tensor for '" + path + "' of '" + name_ + "' does not have as many bytes as its shape says."));
   }

@@ -103,10 +103,10 @@ Result<ResultRow> ReadRow(const nlohmann::json& json) {
 // Paths and limits in a spec do not change a result: only what is part of identity counts.
 std::string SpecIdentity(const std::string& spec_json) {
   const Result<TrialSpec> spec = DecodeTrialSpec(spec_json);
-  return spec.ok() ? CanonicalEncoding(*spec) : spec_json;
+  return spec.ok() ? EncodeCanonically(*spec) : spec_json;
 }
 
-std::string ComputeRowDigest(const ResultRow& row, const std::string& identity) {
+std::string DigestRow(const ResultRow& row, const std::string& identity) {
   const std::map<std::string, double> metrics(row.metrics.begin(), row.metrics.end());
   ByteWriter bytes;
   bytes.Text("retort-row-1");
@@ -117,7 +117,7 @@ std::string ComputeRowDigest(const ResultRow& row, const std::string& identity) 
     bytes.F64(value);
   }
   bytes.Text(row.parameters_digest);
-  return Sha256Hex(bytes.bytes());
+  return ComputeSha256Hex(bytes.bytes());
 }
 
 }  // namespace
@@ -143,10 +143,10 @@ std::string EncodeRow(const ResultRow& row) {
 
 Result<ResultRow> DecodeRow(const std::string& json) { return ReadJson<ResultRow>(json, "a result row", ReadRow); }
 
-std::string RowDigest(const ResultRow& row) { return ComputeRowDigest(row, SpecIdentity(row.spec_json)); }
+std::string ComputeRowDigest(const ResultRow& row) { return DigestRow(row, SpecIdentity(row.spec_json)); }
 
-std::string RowDigest(const ResultRow& row, const TrialSpec& spec) {
-  return ComputeRowDigest(row, CanonicalEncoding(spec));
+std::string ComputeRowDigest(const ResultRow& row, const TrialSpec& spec) {
+  return DigestRow(row, EncodeCanonically(spec));
 }
 
 namespace {

@@ -37,9 +37,9 @@ struct ResultRow {
 [[nodiscard]] std::string EncodeRow(const ResultRow& row);  // one JSON object, exact
 [[nodiscard]] Result<ResultRow> DecodeRow(const std::string& json);
 // SHA-256 hex over spec, metrics (bit patterns) and parameters digest: 'equal rows' means equal digests.
-[[nodiscard]] std::string RowDigest(const ResultRow& row);
+[[nodiscard]] std::string ComputeRowDigest(const ResultRow& row);
 // The same where the spec that row.spec_json encodes is at hand.
-[[nodiscard]] std::string RowDigest(const ResultRow& row, const TrialSpec& spec);
+[[nodiscard]] std::string ComputeRowDigest(const ResultRow& row, const TrialSpec& spec);
 
 // `results_directory` holds results.h5 and the attempts that rows refer to.
 [[nodiscard]] Status WriteResultFile(Env& env, const std::string& results_directory, const std::string& sweep,

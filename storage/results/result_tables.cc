@@ -64,12 +64,12 @@ Table MakeClaimTable(const std::vector<privacy::Claim>& claims, const std::vecto
     table.push_back(Column<double>(name, claims, value));
     table.back().units = "1";
   };
-  text("adjacency", [](const Claim& c) { return privacy::AdjacencyName(c.adjacency); });
-  text("neighbour", [](const Claim& c) { return privacy::NeighbourName(c.neighbour); });
+  text("adjacency", [](const Claim& c) { return privacy::GetAdjacencyName(c.adjacency); });
+  text("neighbour", [](const Claim& c) { return privacy::GetNeighbourName(c.neighbour); });
   number("delta", [](const Claim& c) { return c.delta; });
   number("epsilon", [](const Claim& c) { return c.epsilon; });
   number("lower", [](const Claim& c) { return c.lower.value_or(std::numeric_limits<double>::quiet_NaN()); });
-  text("status", [](const Claim& c) { return privacy::StatusName(c.status); });
+  text("status", [](const Claim& c) { return privacy::GetStatusName(c.status); });
   text("units", [](const Claim& c) { return c.units; });
   text("accountant", [](const Claim& c) { return c.accountant; });
   text("assumptions", [](const Claim& c) { return DumpJson(c.assumptions); });
@@ -187,7 +187,7 @@ std::string ColumnName(std::string key) {
 }
 
 template <typename Pairs>
-auto ValueOf(const Pairs& pairs, const std::string& key) -> std::optional<typename Pairs::value_type::second_type> {
+auto FindValue(const Pairs& pairs, const std::string& key) -> std::optional<typename Pairs::value_type::second_type> {
   for (const auto& [name, value] : pairs) {
     if (name == key) return value;
   }
@@ -206,7 +206,7 @@ std::vector<std::string> CollectKeys(const std::vector<ResultRow>& rows, Member 
   return keys;
 }
 
-std::optional<double> ParseNumber(const std::string& text) {
+std::optional<double> ParseFiniteNumber(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
@@ -216,15 +216,15 @@ std::optional<double> ParseNumber(const std::string& text) {
 
 TableColumn AxisColumn(std::string name, const std::string& key, const std::vector<ResultRow>& rows) {
   const bool numeric = std::all_of(rows.begin(), rows.end(), [&](const ResultRow& row) {
-    const std::optional<std::string> value = ValueOf(row.axes, key);
-    return !value || ParseNumber(*value);
+    const std::optional<std::string> value = FindValue(row.axes, key);
+    return !value || ParseFiniteNumber(*value);
   });
   if (!numeric)
     return Column<std::string>(std::move(name), rows,
-                               [&](const ResultRow& row) { return ValueOf(row.axes, key).value_or(""); });
+                               [&](const ResultRow& row) { return FindValue(row.axes, key).value_or(""); });
   return Column<double>(std::move(name), rows, [&](const ResultRow& row) {
-    const std::optional<std::string> value = ValueOf(row.axes, key);
-    return value ? ParseNumber(*value).value_or(kMissing) : kMissing;
+    const std::optional<std::string> value = FindValue(row.axes, key);
+    return value ? ParseFiniteNumber(*value).value_or(kMissing) : kMissing;
   });
 }
 
@@ -267,8 +267,9 @@ Table MakeRowTable(const std::vector<ResultRow>& rows) {
   metrics.erase(std::remove(metrics.begin(), metrics.end(), "test.accuracy"), metrics.end());
   metrics.insert(metrics.begin(), "test.accuracy");
   for (const std::string& key : metrics) {
-    table.push_back(Column<double>(free_name(ColumnName(key)), rows,
-                                   [&](const ResultRow& row) { return ValueOf(row.metrics, key).value_or(kMissing); }));
+    table.push_back(Column<double>(free_name(ColumnName(key)), rows, [&](const ResultRow& row) {
+      return FindValue(row.metrics, key).value_or(kMissing);
+    }));
     table.back().units = FindQuantity(key).units;
   }
   for (const std::string& key : CollectKeys(rows, &ResultRow::axes)) {

@@ -94,7 +94,7 @@ Status CheckPublished(const PublishedFile& file, std::string_view digest) {
 
 Result<std::string> DigestPublished(Env& env, const PublishedFile& file) {
   if (!MayExist(env, file.path)) return ReportAbsent(file);
-  RETORT_ASSIGN_OR_RETURN(std::string digest, FileDigest(env, file.path));
+  RETORT_ASSIGN_OR_RETURN(std::string digest, ComputeFileDigest(env, file.path));
   RETORT_RETURN_IF_ERROR(CheckPublished(file, digest));
   return digest;
 }

@@ -18,7 +18,7 @@ namespace retort::storage {
 // $HOME/.cache/torch/hub/checkpoints; a leading ~ is $HOME. Empty where none of the three is set. `find` returns the
 // value of a variable.
 [[nodiscard]] std::string FindHubFolder(
-    const std::function<std::optional<std::string>(const std::string&)>& find = EnvironmentVariable);
+    const std::function<std::optional<std::string>(const std::string&)>& find = GetEnvironmentVariable);
 
 // Whether `text` has the form of such a name, and so is no path: WORD_Weights.WORD, of letters, digits and underscores.
 [[nodiscard]] bool IsPublishedName(std::string_view text);
@@ -33,13 +33,14 @@ struct PublishedFile {
 // Errors: usage, for a name that torchvision has not, with the nearest ones; environment, where FindHubFolder is empty.
 [[nodiscard]] Result<PublishedFile> FindPublishedFile(
     const std::string& name,
-    const std::function<std::optional<std::string>(const std::string&)>& find = EnvironmentVariable);
+    const std::function<std::optional<std::string>(const std::string&)>& find = GetEnvironmentVariable);
 
 // Of a file that is not there: which one it is, where it is published and which folder it belongs into.
 [[nodiscard]] Status ReportAbsent(const PublishedFile& file);
 // Error: refused, for a file whose SHA-256 (hex) is not the published one, with both.
 [[nodiscard]] Status CheckPublished(const PublishedFile& file, std::string_view digest);
-// The SHA-256 of the file (hex), which is the published one. Errors: as ReportAbsent, CheckPublished and FileDigest.
+// The SHA-256 of the file (hex), which is the published one. Errors: as ReportAbsent, CheckPublished and
+// ComputeFileDigest.
 [[nodiscard]] Result<std::string> DigestPublished(Env& env, const PublishedFile& file);
 
 }  // namespace retort::storage

@@ -143,7 +143,8 @@ Status AddTensor(const Described& tensor, std::uint64_t begin, const std::string
   std::uint64_t elements = 0;
   const auto strides = ComputeStrides(tensor.shape, elements);
   if (!strides || tensor.span.size() != 2 || tensor.span[1] < tensor.span[0] ||
-      elements > ~std::uint64_t{0} / ByteSize(*type) || tensor.span[1] - tensor.span[0] != elements * ByteSize(*type))
+      elements > ~std::uint64_t{0} / ComputeByteSize(*type) ||
+      tensor.span[1] - tensor.span[0] != elements * ComputeByteSize(*type))
     return Damaged(name, 8, "shape and data_offsets of the tensor '" + tensor.name + "' contradict each other");
   state.tensors.push_back({tensor.name, state.storages.size(), 0, {}, *strides, begin + tensor.span[0]});
   for (const std::uint64_t extent : tensor.shape)
@@ -189,7 +190,7 @@ Result<StoredState> ReadSafetensors(const InputFile& file, const std::string& na
   return state;
 }
 
-Result<ElementType> TypeOf(const std::string& where, DType type) {
+Result<ElementType> FindElementType(const std::string& where, DType type) {
   switch (type) {
     case DType::f32:
       return ElementType::f32;
@@ -217,7 +218,7 @@ std::vector<std::int64_t> RowMajor(const std::vector<std::int64_t>& shape) {
 
 // numpy.savez and savez_compressed: an array for each tensor.
 Result<StoredState> ReadNpzState(std::shared_ptr<const InputFile> file, const std::string& name) {
-  const std::uint64_t most = MaxUnpackedSize(file->size());
+  const std::uint64_t most = ComputeMaxUnpackedSize(file->size());
   RETORT_ASSIGN_OR_RETURN(ZipFile zip, ZipFile::Open(std::move(file), name));
   const NpzFile arrays(std::move(zip));
   StoredState state;
@@ -228,9 +229,9 @@ Result<StoredState> ReadNpzState(std::shared_ptr<const InputFile> file, const st
     if (array.empty() || array.size() > kMaxTensorNameBytes)
       return Refused(where + ": a tensor's name is empty or longer than 1024 bytes");
     RETORT_ASSIGN_OR_RETURN(const TensorBlob blob, arrays.Read(array, most - bytes.size()));
-    RETORT_ASSIGN_OR_RETURN(const ElementType type, TypeOf(where, blob.dtype));
+    RETORT_ASSIGN_OR_RETURN(const ElementType type, FindElementType(where, blob.dtype));
     state.tensors.push_back({array, state.storages.size(), 0, blob.shape, RowMajor(blob.shape), bytes.size()});
-    state.storages.push_back({type, bytes.size(), blob.bytes.size() / ByteSize(type), std::nullopt});
+    state.storages.push_back({type, bytes.size(), blob.bytes.size() / ComputeByteSize(type), std::nullopt});
     bytes.append(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size());
   }
   state.unpacked = MakeMemoryFile(name + ", unpacked", std::move(bytes));
@@ -239,7 +240,7 @@ Result<StoredState> ReadNpzState(std::shared_ptr<const InputFile> file, const st
 
 constexpr std::size_t kHead = 512, kDigestPiece = 1 << 20;
 
-Result<std::string> DigestOf(const InputFile& file) {
+Result<std::string> ComputeInputDigest(const InputFile& file) {
   Sha256 hash;
   std::string piece(static_cast<std::size_t>(std::min<std::uint64_t>(kDigestPiece, file.size())), '\0');
   for (std::uint64_t at = 0; at < file.size();) {
@@ -320,7 +321,7 @@ Result<StateDict> Read(Env& env, const std::string& path, const WeightsOptions& 
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<InputFile> opened, env.OpenInput(path));
   const std::shared_ptr<const InputFile> file = std::move(opened);
   std::future<Result<std::string>> digest;
-  if (options.digest) digest = std::async([&file] { return DigestOf(*file); });
+  if (options.digest) digest = std::async([&file] { return ComputeInputDigest(*file); });
   Result<StateDict> dict = Load(file, path, options.non_finite);
   if (!options.digest) return dict;
   Result<std::string> hex = digest.get();
@@ -357,9 +358,9 @@ Status CheckScriptFile(Env& env, const std::string& path) {
   return Refused(path + " is no TorchScript module (torch.jit.save writes one)" + InsteadOfWeights(head, path));
 }
 
-Result<std::string> FileDigest(Env& env, const std::string& path) {
+Result<std::string> ComputeFileDigest(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file, env.OpenInput(path));
-  return DigestOf(*file);
+  return ComputeInputDigest(*file);
 }
 
 }  // namespace retort::storage

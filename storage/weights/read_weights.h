@@ -42,6 +42,6 @@ struct WeightsOptions {
 [[nodiscard]] Status CheckScriptFile(Env& env, const std::string& path);
 
 // SHA-256 of a file, 64 hex, read in pieces. Error: environment.
-[[nodiscard]] Result<std::string> FileDigest(Env& env, const std::string& path);
+[[nodiscard]] Result<std::string> ComputeFileDigest(Env& env, const std::string& path);
 
 }  // namespace retort::storage

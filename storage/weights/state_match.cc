@@ -342,7 +342,7 @@ Status RequireComplete(const KeyReport& report, const std::string& file, const s
                  Names("of another shape", report.misshaped) + report.hint);
 }
 
-std::string Summary(const KeyReport& report) {
+std::string FormatKeyReport(const KeyReport& report) {
   std::string text;
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;

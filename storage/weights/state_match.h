@@ -50,6 +50,6 @@ struct StateMatch {
 [[nodiscard]] Status RequireComplete(const KeyReport& report, const std::string& file, const std::string& network);
 
 // "3 missing, 1 unexpected, ..." in one line; "all 102 match" for none.
-[[nodiscard]] std::string Summary(const KeyReport& report);
+[[nodiscard]] std::string FormatKeyReport(const KeyReport& report);
 
 }  // namespace retort::storage

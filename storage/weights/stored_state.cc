@@ -111,11 +111,11 @@ void AppendWhole(ElementType type, std::string_view bytes, std::vector<std::uint
 
 }  // namespace
 
-std::size_t ByteSize(ElementType type) { return kElementTypes[static_cast<std::size_t>(type)].bytes; }
+std::size_t ComputeByteSize(ElementType type) { return kElementTypes[static_cast<std::size_t>(type)].bytes; }
 
 bool IsFloating(ElementType type) { return type <= ElementType::bf16; }
 
-DType LoadedType(ElementType type) { return IsFloating(type) ? DType::f32 : DType::i64; }
+DType GetLoadedType(ElementType type) { return IsFloating(type) ? DType::f32 : DType::i64; }
 
 std::optional<ElementType> ParseTorchStorageType(std::string_view name) {
   for (const TypeName& entry : kElementTypes)
@@ -164,7 +164,7 @@ Result<std::uint64_t> CheckView(const std::string& file, const StoredTensor& ten
     if (extent < 0 || __builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements))
       return refuse("has an impossible shape");
   }
-  if (!TensorBytes(LoadedType(storage.type), tensor.shape)) return refuse("has an impossible shape");
+  if (!ComputeTensorBytes(GetLoadedType(storage.type), tensor.shape)) return refuse("has an impossible shape");
   if (elements == 0) return elements;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     std::uint64_t reach = 0;
@@ -180,7 +180,7 @@ Result<std::uint64_t> CheckView(const std::string& file, const StoredTensor& ten
 
 Status CheckState(const InputFile& file, const std::string& name, const StoredState& state) {
   for (const StoredStorage& storage : state.storages)
-    if (storage.offset > file.size() || storage.count > (file.size() - storage.offset) / ByteSize(storage.type))
+    if (storage.offset > file.size() || storage.count > (file.size() - storage.offset) / ComputeByteSize(storage.type))
       return DamageError(name + ": offset " + std::to_string(storage.offset) + ": a storage of " +
                          std::to_string(storage.count) + " elements reaches beyond the file's " +
                          std::to_string(file.size()) + " bytes: it was cut short");
@@ -191,7 +191,7 @@ Status CheckState(const InputFile& file, const std::string& name, const StoredSt
   for (const StoredTensor& tensor : state.tensors) {
     const StoredStorage& storage = state.storages[tensor.storage];
     RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, CheckView(name, tensor, storage));
-    const std::uint64_t bytes = ByteSize(LoadedType(storage.type));
+    const std::uint64_t bytes = ComputeByteSize(GetLoadedType(storage.type));
     if (elements > (most - total) / bytes)
       return Refused(Where(name, tensor) + "would bring the memory taken beyond 16 times the file's size");
     total += elements * bytes;
@@ -227,12 +227,12 @@ class StorageReader {
   Status LoadStorage(const StoredStorage& storage, const std::vector<std::size_t>& users) {
     const StoredTensor& only = state_.tensors[users.front()];
     if (users.size() == 1 && IsRowMajor(only) && only.first == 0 && Elements(only) == storage.count) {
-      blobs_[users.front()].bytes.reserve(storage.count * ByteSize(LoadedType(storage.type)));
+      blobs_[users.front()].bytes.reserve(storage.count * ComputeByteSize(GetLoadedType(storage.type)));
       return ReadPieces(
           storage, [&](std::string_view piece) { return Append(users.front(), storage.type, piece); }, only);
     }
     std::string elements;
-    elements.reserve(storage.count * ByteSize(storage.type));
+    elements.reserve(storage.count * ComputeByteSize(storage.type));
     RETORT_RETURN_IF_ERROR(ReadPieces(
         storage,
         [&](std::string_view piece) -> Status {
@@ -248,7 +248,7 @@ class StorageReader {
   template <typename Take>
   Status ReadPieces(const StoredStorage& storage, const Take& take, const StoredTensor& tensor) {
     std::uint32_t crc = 0;
-    const std::uint64_t bytes = storage.count * ByteSize(storage.type);
+    const std::uint64_t bytes = storage.count * ComputeByteSize(storage.type);
     for (std::uint64_t done = 0; done < bytes;) {
       const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, bytes - done));
       RETORT_RETURN_IF_ERROR(file_.ReadAt(storage.offset + done, size, buffer_.data()));
@@ -274,9 +274,9 @@ class StorageReader {
   Status Gather(std::size_t user, ElementType type, std::string_view elements) {
     const StoredTensor& tensor = state_.tensors[user];
     const std::uint64_t count = Elements(tensor);
-    const std::size_t size = ByteSize(type);
+    const std::size_t size = ComputeByteSize(type);
     if (count == 0) return {};
-    blobs_[user].bytes.reserve(count * ByteSize(LoadedType(type)));
+    blobs_[user].bytes.reserve(count * ComputeByteSize(GetLoadedType(type)));
     if (IsRowMajor(tensor))
       return Append(user, type, elements.substr(static_cast<std::size_t>(tensor.first) * size, count * size));
     std::vector<std::int64_t> index(tensor.shape.size(), 0);
@@ -323,11 +323,11 @@ class Loading {
       const StoredTensor& tensor = state_.tensors[i];
       blobs_[i].name = tensor.name;
       blobs_[i].shape = tensor.shape;
-      blobs_[i].dtype = LoadedType(state_.storages[tensor.storage].type);
+      blobs_[i].dtype = GetLoadedType(state_.storages[tensor.storage].type);
       users_[tensor.storage].push_back(i);
     }
     std::uint64_t bytes = 0;
-    for (const StoredStorage& storage : state_.storages) bytes += storage.count * ByteSize(storage.type);
+    for (const StoredStorage& storage : state_.storages) bytes += storage.count * ComputeByteSize(storage.type);
     std::future<void> beside;
     if (bytes >= kWorthAThread) beside = std::async([this] { Take(); });
     Take();

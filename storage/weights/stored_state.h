@@ -22,9 +22,9 @@ inline constexpr std::size_t kMaxTensorNameBytes = 1024;
 
 enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, boolean };
 
-[[nodiscard]] std::size_t ByteSize(ElementType type);
+[[nodiscard]] std::size_t ComputeByteSize(ElementType type);
 [[nodiscard]] bool IsFloating(ElementType type);
-[[nodiscard]] DType LoadedType(ElementType type);  // f32 or i64
+[[nodiscard]] DType GetLoadedType(ElementType type);  // f32 or i64
 // "FloatStorage" of torch and torch.cuda. Nothing for a name that is none of them.
 [[nodiscard]] std::optional<ElementType> ParseTorchStorageType(std::string_view name);
 // "BF16", as in safetensors. Nothing for a type that is not read.

@@ -59,7 +59,7 @@ Status CheckByteOrder(const ZipFile& zip, const std::string& prefix) {
 // The contents of the entries one after the other, where some are packed.
 class UnpackedEntries {
  public:
-  explicit UnpackedEntries(const ZipFile& zip) : zip_(zip), most_(MaxUnpackedSize(zip.file().size())) {}
+  explicit UnpackedEntries(const ZipFile& zip) : zip_(zip), most_(ComputeMaxUnpackedSize(zip.file().size())) {}
 
   // The offset of the contents among them.
   Result<std::uint64_t> Add(const ZipEntry& entry) {
@@ -87,7 +87,7 @@ Status AddStorage(const ZipFile& zip, const PickleStorage& wanted, const std::st
   const std::string where =
       zip.name() + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
   if (entry == nullptr) return DamageError(where + "has no entry " + prefix + "/data/" + wanted.key);
-  const std::uint64_t size = ByteSize(wanted.type);
+  const std::uint64_t size = ComputeByteSize(wanted.type);
   if (entry->bytes % size != 0 || entry->bytes / size != static_cast<std::uint64_t>(wanted.count))
     return DamageError(where + "has " + std::to_string(entry->bytes) + " bytes for " + std::to_string(wanted.count) +
                        " elements of " + std::to_string(size));
@@ -212,7 +212,7 @@ Result<StoredState> ReadTorchLegacy(const InputFile& file, const std::string& na
       return DamagedPickle(name, file.size(), "cut short before the storage '" + key + "'");
     std::string count(8, '\0');
     RETORT_RETURN_IF_ERROR(file.ReadAt(at, count.size(), count.data()));
-    const std::uint64_t elements = ByteReader(count).U64(), size = ByteSize(type->second);
+    const std::uint64_t elements = ByteReader(count).U64(), size = ComputeByteSize(type->second);
     if (elements > (file.size() - at - 8) / size)
       return DamagedPickle(name, at,
                            "the storage '" + key + "' of " + std::to_string(elements) + " elements is cut short");
@@ -343,11 +343,11 @@ class TarState {
     if (end - at < 8) return DamagedPickle(end, "a storage is cut short");
     RETORT_ASSIGN_OR_RETURN(const std::string size, Bytes(at, 8));
     const std::uint64_t elements = ByteReader(size).U64();
-    if (elements > (end - at - 8) / ByteSize(*element)) return DamagedPickle(at, "a storage is cut short");
+    if (elements > (end - at - 8) / ComputeByteSize(*element)) return DamagedPickle(at, "a storage is cut short");
     const std::string key = std::to_string(record.at(tuple.items[0]).integer);
     if (!storages_.emplace(key, StoredStorage{*element, at + 8, elements, std::nullopt}).second)
       return DamagedPickle(begin, "the storage " + key + " is there twice");
-    at += 8 + elements * ByteSize(*element);
+    at += 8 + elements * ComputeByteSize(*element);
     return {};
   }
   // (key, key of the whole, first element, elements)
@@ -360,7 +360,7 @@ class TarState {
     const auto first = static_cast<std::uint64_t>(part(2)), count = static_cast<std::uint64_t>(part(3));
     if (first > view.count || count > view.count - first)
       return DamagedPickle(tuple.at, "a view reaches beyond its storage");
-    view.offset += first * ByteSize(view.type);
+    view.offset += first * ComputeByteSize(view.type);
     view.count = count;
     storages_.insert_or_assign(std::to_string(part(0)), view);
     return {};

@@ -25,7 +25,7 @@ constexpr WrittenType kWrittenTypes[] = {{DType::f32, "FloatStorage", "F32"},
                                          {DType::i64, "LongStorage", "I64"},
                                          {DType::u8, "ByteStorage", "U8"}};
 
-const WrittenType* TypeOf(DType dtype) {
+const WrittenType* FindWrittenType(DType dtype) {
   for (const WrittenType& type : kWrittenTypes)
     if (type.dtype == dtype) return &type;
   return nullptr;
@@ -36,9 +36,9 @@ Status Check(const std::vector<TensorBlob>& tensors) {
   for (const TensorBlob& tensor : tensors) {
     if (tensor.name.empty() || !names.insert(tensor.name).second)
       return Refused("A state dict cannot have two tensors, or a nameless one, under '" + tensor.name + "'.");
-    if (TypeOf(tensor.dtype) == nullptr)
+    if (FindWrittenType(tensor.dtype) == nullptr)
       return Refused("The tensor '" + tensor.name + "' has an element type that PyTorch's state dicts lack.");
-    RETORT_CHECK(TensorBytes(tensor.dtype, tensor.shape) == tensor.bytes.size());
+    RETORT_CHECK(ComputeTensorBytes(tensor.dtype, tensor.shape) == tensor.bytes.size());
   }
   return {};
 }
@@ -90,10 +90,10 @@ void PutTensor(PickleText& pickle, const TensorBlob& tensor, std::size_t key) {
     strides[i - 1] = strides[i] * std::max<std::int64_t>(tensor.shape[i], 1);
   pickle.Op("ctorch._utils\n_rebuild_tensor_v2\n((");
   pickle.Text("storage");
-  pickle.Op("ctorch\n" + std::string(TypeOf(tensor.dtype)->torch) + "\n");
+  pickle.Op("ctorch\n" + std::string(FindWrittenType(tensor.dtype)->torch) + "\n");
   pickle.Text(std::to_string(key));
   pickle.Text("cpu");
-  pickle.Integer(static_cast<std::int64_t>(tensor.bytes.size() / ByteSize(tensor.dtype)));
+  pickle.Integer(static_cast<std::int64_t>(tensor.bytes.size() / ComputeByteSize(tensor.dtype)));
   pickle.Op("tQ");
   pickle.Integer(0);
   pickle.Tuple(tensor.shape);
@@ -130,8 +130,9 @@ Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors, co
   RETORT_RETURN_IF_ERROR(Check(tensors));
   std::vector<const TensorBlob*> order;
   for (const TensorBlob& tensor : tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const TensorBlob* a, const TensorBlob* b) { return ByteSize(a->dtype) > ByteSize(b->dtype); });
+  std::stable_sort(order.begin(), order.end(), [](const TensorBlob* a, const TensorBlob* b) {
+    return ComputeByteSize(a->dtype) > ComputeByteSize(b->dtype);
+  });
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"format", "pt"}};
   if (!description.empty()) header["__metadata__"]["retort"] = description;
@@ -140,7 +141,7 @@ Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors, co
     if (tensor->name == "__metadata__") return Refused("No tensor of a safetensors file may be named '__metadata__'.");
     const std::uint64_t end = at + tensor->bytes.size();
     header[tensor->name] = {
-        {"dtype", TypeOf(tensor->dtype)->safetensors}, {"shape", tensor->shape}, {"data_offsets", {at, end}}};
+        {"dtype", FindWrittenType(tensor->dtype)->safetensors}, {"shape", tensor->shape}, {"data_offsets", {at, end}}};
     at = end;
   }
   std::string text = DumpJson(header);

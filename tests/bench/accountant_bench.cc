@@ -23,10 +23,10 @@ int main(int argc, char** argv) {
   const double epsilon = std::atof(argv[6]);
   const auto count = static_cast<double>(steps);
   const std::map<std::string, std::function<double()>> works = {
-      {"rdp", [=] { return SubsampledGaussianEpsilon(q, z, count, delta).epsilon; }},
-      {"pld", [=] { return SubsampledGaussianPld(q, z, steps, delta).upper; }},
-      {"calibrate-rdp", [=] { return SubsampledGaussianNoise(q, count, delta, epsilon); }},
-      {"calibrate-pld", [=] { return SubsampledGaussianPldNoise(q, steps, delta, epsilon); }}};
+      {"rdp", [=] { return ComputeSubsampledGaussianEpsilon(q, z, count, delta).epsilon; }},
+      {"pld", [=] { return ComputeSubsampledGaussianPld(q, z, steps, delta).upper; }},
+      {"calibrate-rdp", [=] { return ComputeSubsampledGaussianNoise(q, count, delta, epsilon); }},
+      {"calibrate-pld", [=] { return ComputeSubsampledGaussianPldNoise(q, steps, delta, epsilon); }}};
   const auto work = works.find(argv[1]);
   if (work == works.end()) return 2;
   // The fastest of five, each of as many rounds as fill a tenth of a second.

@@ -1,4 +1,4 @@
-// What it takes to know the private examples of a data set again: digests and marks of 28 x 28 pictures, as a sweep's
+// What it takes to know the private examples of a data set again: digests and marks of 28 x 28 images, as a sweep's
 // start makes them once.
 //   example_marks_bench [EXAMPLES]     60,000 if not said
 // Exit 3: more than a second.

@@ -1,7 +1,7 @@
 // Seconds of one piece of work: one for each line of its input, printed as it is done.
-// usage: features_bench WORK THREADS, WORK: features (histograms of orientations of 2,000 grey pictures of 28 pixels),
+// usage: features_bench WORK THREADS, WORK: features (histograms of orientations of 2,000 grey images of 28 pixels),
 // step (one step of DP-GD on 8,000 examples of 201 values and 10 classes, as many normal numbers included), propagation
-// (labels of 300 of 1,000 pictures over a graph of 10 neighbours, the graph included)
+// (labels of 300 of 1,000 images over a graph of 10 neighbours, the graph included)
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -31,13 +31,13 @@ namespace {
 using Work = std::function<void()>;
 
 Work Features() {
-  const at::Tensor images = NormalRows(2000, 28 * 28, RngStream(1)).view({2000, 1, 28, 28});
-  return [images] { static_cast<void>(OrientationFeatures(images, {})); };
+  const at::Tensor images = DrawNormalRows(2000, 28 * 28, RngStream(1)).view({2000, 1, 28, 28});
+  return [images] { static_cast<void>(ComputeOrientationFeatures(images, {})); };
 }
 
 // The charge of a real release is durable; what is timed here is arithmetic.
 Work Step() {
-  const at::Tensor seen = NormalRows(8000, 201, RngStream(2)) / std::sqrt(201.0);
+  const at::Tensor seen = DrawNormalRows(8000, 201, RngStream(2)) / std::sqrt(201.0);
   const at::Tensor labels = at::remainder(at::arange(8000, at::kLong), 10);
   at::Tensor weight = at::zeros({10, 201});
   std::uint64_t step = 0;
@@ -50,15 +50,15 @@ Work Step() {
     release::ClippedSum sum = mechanism->NewSum();
     const OuterGradients gradients = ComputeHeadGradients(weight, seen, labels);
     sum.AddOuter(gradients.left, gradients.right);
-    const at::Tensor noisy = NormalRows(1, 2010, RngStream(3).Lane(step++));
+    const at::Tensor noisy = DrawNormalRows(1, 2010, RngStream(3).Lane(step++));
     weight.sub_(noisy.view({10, 201}), 1e-3);
   };
 }
 
 Work Propagation() {
-  const at::Tensor features = NormalRows(1000, 201, RngStream(4));
+  const at::Tensor features = DrawNormalRows(1000, 201, RngStream(4));
   at::Tensor labels = at::zeros({1000, 10});
-  labels.narrow(0, 0, 300).copy_(NormalRows(300, 10, RngStream(5)));
+  labels.narrow(0, 0, 300).copy_(DrawNormalRows(300, 10, RngStream(5)));
   return [=] { static_cast<void>(SimilarityGraph(features, 10).PropagateLabels(labels, 0.99)); };
 }
 

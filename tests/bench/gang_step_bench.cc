@@ -98,7 +98,7 @@ std::vector<std::pair<double, double>> Measure(const Options& options, int rank,
   const auto gang = Require(FormGang(start, {1}, host));
   const auto alone = MakeSoloCollective();
   const at::Tensor images = at::randn({options.batch, 1, 28, 28});
-  const at::Tensor targets = OneHotTargets(at::randint(10, {options.batch}, at::kLong), 10);
+  const at::Tensor targets = MakeOneHotTargets(at::randint(10, {options.batch}, at::kLong), 10);
   const Minibatch own = OwnMinibatch(images, targets, *gang);
   Learner apart = MakeLearner(options, *alone), together = MakeLearner(options, *gang);
   std::vector<std::pair<double, double>> seconds;

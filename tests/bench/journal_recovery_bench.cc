@@ -46,10 +46,10 @@ double CpuSeconds(const rusage& usage) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-Settings SettingsOf(const std::string& folder) { return {.results = folder, .provenance_json = {}}; }
+Settings MakeSettings(const std::string& folder) { return {.results = folder, .provenance_json = {}}; }
 
 int WriteJournal(const std::string& folder, std::int64_t trials) {
-  Core core(SettingsOf(folder));
+  Core core(MakeSettings(folder));
   auto journal = retort::orchestrator::Journal::Open(retort::storage::PosixEnv(), folder, core);
   if (!journal.ok()) return 1;
   const retort::Status written = retort::testing::WriteFinishedSweep(*journal, trials);
@@ -61,7 +61,7 @@ int WriteJournal(const std::string& folder, std::int64_t trials) {
 int Recover(const std::string& folder, std::int64_t trials) {
   const double cpu_before = CpuSeconds(Usage());
   const auto start = std::chrono::steady_clock::now();
-  const auto recovered = retort::orchestrator::RecoverResults(retort::storage::PosixEnv(), SettingsOf(folder));
+  const auto recovered = retort::orchestrator::RecoverResults(retort::storage::PosixEnv(), MakeSettings(folder));
   const double seconds = SecondsSince(start);
   if (!recovered.ok()) {
     std::fprintf(stderr, "%s\n", recovered.status().message().c_str());

@@ -96,7 +96,7 @@ class Load {
     for (std::int64_t i = 0; i < trials; ++i)
       specs.push_back(testing::TrialBuilder(static_cast<std::uint64_t>(i)).Teacher("t" + std::to_string(i)).Build());
     Outbox outbox;
-    SweepPlan plan = testing::PlanOf(std::move(specs));
+    SweepPlan plan = testing::MakePlan(std::move(specs));
     plan.quota = quota;
     if (const Status opened = OpenSweep(core(), plan, now(), outbox); !opened.ok()) Fail(opened);
     core().work_ends = now().monotonic + 1e6;
@@ -139,7 +139,7 @@ class Load {
         !said_so.empty())
       Fail(Refused(said_so));
     view_.Refresh(core(), now());
-    next_ = std::min({NextDeadline(core(), now()), publication_.NextDeadline(), view_.NextRefresh()});
+    next_ = std::min({FindNextDeadline(core(), now()), publication_.NextDeadline(), view_.NextRefresh()});
   }
   [[nodiscard]] const std::vector<Outgoing>& sent() const { return sent_; }
 

@@ -1,8 +1,8 @@
-// Pictures to batches, on one thread.
+// Images to batches, on one thread.
 //   usage: picture_bench planes LIST RESIZE CROP OUT    the prepared planes of each file in LIST, one behind
 //   the other
 //          picture_bench epochs LIST RESIZE CROP REPEATS CACHE_FOLDER
-// The second prints milliseconds of processor time a picture: decoding, resizing, cutting and normalising;
+// The second prints milliseconds of processor time an image: decoding, resizing, cutting and normalising;
 // and batches of 32 in a random order out of the mapped cache.
 #include <ATen/Parallel.h>
 #include <ATen/ops/tensor.h>
@@ -54,7 +54,7 @@ Files ReadFiles(const char* list) {
   return files;
 }
 
-storage::ImageSet SetOf(const Files& files, std::int64_t resize, std::int64_t crop) {
+storage::ImageSet MakeSet(const Files& files, std::int64_t resize, std::int64_t crop) {
   storage::ImageSet set;
   set.digest = std::string(64, 'b');
   set.source.read = [&files](std::int64_t row) -> Result<std::string> {
@@ -70,10 +70,9 @@ storage::ImageSet SetOf(const Files& files, std::int64_t resize, std::int64_t cr
 void WritePlanes(const storage::ImageSet& set, const char* path) {
   std::ofstream out(path, std::ios::binary);
   for (const std::int64_t row : set.rows) {
-    const auto picture =
+    const auto image =
         Require(storage::PrepareImage(set.source.where(row), *set.source.read(row), set.order.preprocessing));
-    out.write(reinterpret_cast<const char*>(picture.planes.data()),
-              static_cast<std::streamsize>(picture.planes.size()));
+    out.write(reinterpret_cast<const char*>(image.planes.data()), static_cast<std::streamsize>(image.planes.size()));
   }
 }
 
@@ -86,16 +85,16 @@ double Decoding(const storage::ImageSet& set, const PixelLevels& levels) {
   std::vector<float> out(static_cast<std::size_t>(3 * plane));
   const double began = Clock::Milliseconds();
   for (const std::int64_t row : set.rows) {
-    const auto picture =
+    const auto image =
         Require(storage::PrepareImage(set.source.where(row), *set.source.read(row), set.order.preprocessing));
-    levels.Normalise(picture.planes.data(), plane, out.data());
+    levels.Normalise(image.planes.data(), plane, out.data());
   }
   return MillisecondsSince(began, set.rows.size());
 }
 
 double FromCache(const Examples& examples, std::uint64_t epoch) {
   constexpr std::int64_t kBatch = 32;
-  const std::vector<std::int64_t> order = Permutation(examples.size(), RngStream(epoch, Purpose::batches));
+  const std::vector<std::int64_t> order = DrawPermutation(examples.size(), RngStream(epoch, Purpose::batches));
   double sum = 0;
   const double began = Clock::Milliseconds();
   for (std::int64_t first = 0; first < examples.size(); first += kBatch) {
@@ -138,7 +137,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Files files = ReadFiles(argv[2]);
-  const auto set = SetOf(files, std::atoll(argv[3]), std::atoll(argv[4]));
+  const auto set = MakeSet(files, std::atoll(argv[3]), std::atoll(argv[4]));
   if (mode == "epochs") return Epochs(set, std::atoi(argv[5]), argv[6]);
   WritePlanes(set, argv[5]);
   return 0;

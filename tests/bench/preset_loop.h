@@ -45,7 +45,7 @@ inline std::int64_t Number(const Options& options, const std::string& key, std::
   return found == options.end() ? otherwise : std::stoll(found->second);
 }
 
-inline TrialSpec SpecOf(const Options& options) {
+inline TrialSpec MakeSpec(const Options& options) {
   auto data = std::make_shared<DataSpec>();
   data->name = "digits";
   data->reader = "idx";
@@ -113,7 +113,7 @@ inline OpenDevice Opened(const Options& options) {
 class PresetLoop {
  public:
   explicit PresetLoop(const Options& options)
-      : spec_(SpecOf(options)),
+      : spec_(MakeSpec(options)),
         device_(Opened(options)),
         tf32_(spec_.precision, device_.device),
         data_(Require(LoadDataset(storage::PosixEnv(), *spec_.data))),

@@ -57,8 +57,9 @@ class HandLoop {
 
  private:
   at::Tensor Images(std::int64_t step) const {
-    return generator_->Forward(NormalRows(spec_.batch, spec_.generator.latent,
-                                          RngStream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step))));
+    return generator_->Forward(
+        DrawNormalRows(spec_.batch, spec_.generator.latent,
+                       RngStream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step))));
   }
 
   // y = p - gamma g~, of one row-normalised gradient of DKD a row.
@@ -76,9 +77,10 @@ class HandLoop {
                                     spec_.release.normalization_floor, lattice.scale},
                                    key_, {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, noisy);
     if (!status.ok()) std::exit(3);
-    return release::SoftTarget(
-        own, release::ZeroSum(noisy),
-        LinearBetween(step, spec_.steps, spec_.distill.kappa, spec_.distill.kappa_end) / spec_.release.norm_bound);
+    return release::ComputeSoftTarget(
+        own, release::SubtractRowMean(noisy),
+        InterpolateLinearly(step, spec_.steps, spec_.distill.kappa, spec_.distill.kappa_end) /
+            spec_.release.norm_bound);
   }
 
   void Teach(std::int64_t step, const at::Tensor& images, const at::Tensor& targets, double decay) {
@@ -96,7 +98,7 @@ class HandLoop {
       std::vector<std::int64_t> rows;
       for (; drawn < (i + 1) * fresh; ++drawn) {
         if (drawn % spec_.batch == 0)
-          permutation = Permutation(spec_.batch, order.Lane(static_cast<std::uint64_t>(drawn / spec_.batch)));
+          permutation = DrawPermutation(spec_.batch, order.Lane(static_cast<std::uint64_t>(drawn / spec_.batch)));
         rows.push_back(permutation[static_cast<std::size_t>(drawn % spec_.batch)]);
       }
       const at::Tensor picked = at::tensor(rows, at::kLong);
@@ -119,7 +121,7 @@ class HandLoop {
   void Improve(std::int64_t step, const at::Tensor& images, const at::Tensor& targets, double decay) {
     for (std::int64_t i = 0; i < spec_.generator.steps; ++i) {
       const NetworkOutput out = student_->Forward(i == 0 ? images : Images(step));
-      const GeneratorGradient gradient = Require(GeneratorLoss(
+      const GeneratorGradient gradient = Require(ComputeGeneratorLoss(
           out, targets, {spec_.generator.one_hot, spec_.generator.information_entropy, spec_.generator.activation_norm},
           GeneratorForm::dafl, spec_.batch, *solo_));
       Descend({out.logits, out.features}, {gradient.logits, gradient.features}, generator_->parameters(),
@@ -129,7 +131,7 @@ class HandLoop {
 
   static void Descend(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,
                       ParameterArena& parameters, Adam& adam, double rate) {
-    parameters.Gather(VectorJacobian(outputs, seeds, parameters.leaves()));
+    parameters.Gather(ComputeVectorJacobian(outputs, seeds, parameters.leaves()));
     adam.Step(parameters.flat(), parameters.gradient(), rate);
   }
 
@@ -150,7 +152,7 @@ double Median(std::vector<double> values) {
 }
 
 template <typename F>
-double SecondsOf(const F& work) {
+double MeasureSeconds(const F& work) {
   const auto began = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -173,9 +175,9 @@ int Compare(const Options& options) {
   for (std::int64_t step = 0; step < preset.spec().steps; ++step) {
     const bool first = step % 2 == 0;  // who begins changes
     double own = 0, other = 0;
-    if (first) own = SecondsOf([&] { preset.Step(step); });
-    other = SecondsOf([&] { hand.Step(step); });
-    if (!first) own = SecondsOf([&] { preset.Step(step); });
+    if (first) own = MeasureSeconds([&] { preset.Step(step); });
+    other = MeasureSeconds([&] { hand.Step(step); });
+    if (!first) own = MeasureSeconds([&] { preset.Step(step); });
     if (step < warmup) continue;
     ours.push_back(own);
     theirs.push_back(other);

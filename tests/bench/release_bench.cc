@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsOf(const std::function<void()>& work) {
+double MeasureSeconds(const std::function<void()>& work) {
   const auto began = Clock::now();
   work();
   return std::chrono::duration<double>(Clock::now() - began).count();
@@ -61,7 +61,7 @@ void Lattice() {
     const auto lattice = Require(noise::LatticeGaussian::Create(scale));
     noise::ChaChaStream bits(noise::NoiseKey::FromOperatingSystem(), {1, noise::Purpose::votes});
     std::vector<double> seconds;
-    for (int i = 0; i < 9; ++i) seconds.push_back(SecondsOf([&] { lattice.Sample(bits, out); }));
+    for (int i = 0; i < 9; ++i) seconds.push_back(MeasureSeconds([&] { lattice.Sample(bits, out); }));
     std::printf("lattice noise, s = %g: %.2f M samples/s on one core\n", scale,
                 static_cast<double>(out.size()) / Median(seconds) / 1e6);
   }
@@ -105,8 +105,8 @@ void Mechanism() {
   for (int i = 0; i < 5; ++i) loop();
   for (int i = 0; i < 200; ++i) ours();
   for (int i = 0; i < 25; ++i) {
-    slow.push_back(SecondsOf(loop));
-    fast.push_back(SecondsOf([&] {
+    slow.push_back(MeasureSeconds(loop));
+    fast.push_back(MeasureSeconds([&] {
                      for (int k = 0; k < 20; ++k) ours();
                    }) /
                    20);
@@ -146,7 +146,7 @@ class Trial {
 
   double Step(std::int64_t step) {
     Series series;
-    return SecondsOf([&] {
+    return MeasureSeconds([&] {
       if (!method_->Step(step, series).ok()) std::exit(3);
       if (place_.waits) Await();
     });
@@ -229,7 +229,7 @@ int DpSgd() {
   std::vector<double> draws(kCoordinates), noise, steps, shares;
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const noise::StreamId stream{static_cast<std::uint64_t>(step), noise::Purpose::dpsgd};
-    noise.push_back(SecondsOf([&] { noise::FillLatticeNormal(key, stream, 0, 0x1p30, draws); }));
+    noise.push_back(MeasureSeconds([&] { noise::FillLatticeNormal(key, stream, 0, 0x1p30, draws); }));
     steps.push_back(trial.Step(step));
     shares.push_back(noise.back() / steps.back());
   }
@@ -260,7 +260,7 @@ int Transcript(std::int64_t steps) {
   std::vector<double> on_disk, waiting, in_memory;
   for (std::int64_t first = 0; first < steps; first += kStretch) {
     const auto take = [&](Trial& trial) {
-      return SecondsOf([&] {
+      return MeasureSeconds([&] {
                for (std::int64_t step = first; step < std::min(first + kStretch, steps); ++step)
                  static_cast<void>(trial.Step(step));
                trial.Await();
@@ -291,7 +291,7 @@ void Votes() {
   std::vector<double> seconds;
   for (std::int64_t step = 0; step < 200; ++step) {
     const at::Tensor inputs = release::DistinctInputs(kRows, step);
-    seconds.push_back(SecondsOf([&] {
+    seconds.push_back(MeasureSeconds([&] {
       const auto answers = release::Oracle::Ask(ensemble, {inputs, {}, step});
       static_cast<void>(Require(release::ChargeAndRelease(*mechanism, answers, book)));
     }));

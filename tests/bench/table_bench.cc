@@ -19,7 +19,7 @@ double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-privacy::Claim ClaimOf(privacy::Adjacency adjacency, double epsilon, privacy::ClaimStatus status) {
+privacy::Claim MakeClaim(privacy::Adjacency adjacency, double epsilon, privacy::ClaimStatus status) {
   privacy::Claim claim;
   claim.adjacency = adjacency;
   claim.delta = 1e-5;
@@ -30,7 +30,7 @@ privacy::Claim ClaimOf(privacy::Adjacency adjacency, double epsilon, privacy::Cl
   return claim;
 }
 
-TrialSpec StudentOf(const std::shared_ptr<const DataSpec>& data, int row, int seed) {
+TrialSpec MakeStudent(const std::shared_ptr<const DataSpec>& data, int row, int seed) {
   TrialSpec spec;
   spec.method = row % 2 == 0 ? "dpdfd" : "dpsgd";
   spec.data = data;
@@ -45,21 +45,21 @@ TrialSpec StudentOf(const std::shared_ptr<const DataSpec>& data, int row, int se
   return spec;
 }
 
-TrialView RowOf(const TrialSpec& spec, int row) {
+TrialView MakeRow(const TrialSpec& spec, int row) {
   TrialView view;
   view.spec = spec;
   view.state = TrialState::succeeded;
   storage::ResultRow stored;
   stored.metrics = {{"test.accuracy", 0.5 + 1e-5 * row + 1e-4 * static_cast<double>(spec.seed)}, {"test.top5", 0.9}};
-  stored.claims = {ClaimOf(privacy::Adjacency::example, 1 + 1e-3 * row, privacy::ClaimStatus::paper_formula),
-                   ClaimOf(privacy::Adjacency::teacher, 1e4 + row, privacy::ClaimStatus::proven),
-                   ClaimOf(privacy::Adjacency::member, 0, privacy::ClaimStatus::unbounded)};
+  stored.claims = {MakeClaim(privacy::Adjacency::example, 1 + 1e-3 * row, privacy::ClaimStatus::paper_formula),
+                   MakeClaim(privacy::Adjacency::teacher, 1e4 + row, privacy::ClaimStatus::proven),
+                   MakeClaim(privacy::Adjacency::member, 0, privacy::ClaimStatus::unbounded)};
   stored.claims.back().reason = "seeded-noise";
   view.row = std::move(stored);
   return view;
 }
 
-std::shared_ptr<DataSpec> DataOf(const char* name, const char* published_as) {
+std::shared_ptr<DataSpec> MakeData(const char* name, const char* published_as) {
   auto data = std::make_shared<DataSpec>();
   data->name = name;
   data->published_as = published_as;
@@ -77,13 +77,13 @@ int Report(const char* what, double seconds, std::size_t bytes) {
 int Run(int rows) {
   SweepPlan plan;
   plan.name = "bench";
-  plan.data = {DataOf("first", "MNIST"), DataOf("second", "CIFAR10")};
+  plan.data = {MakeData("first", "MNIST"), MakeData("second", "CIFAR10")};
   ResultsView view;
   for (int row = 0; row < rows; ++row)
     for (const auto& data : plan.data)
       for (int seed = 0; seed < kSeeds; ++seed) {
-        plan.trials.push_back(StudentOf(data, row, seed));
-        view.trials.push_back(RowOf(plan.trials.back(), row));
+        plan.trials.push_back(MakeStudent(data, row, seed));
+        view.trials.push_back(MakeRow(plan.trials.back(), row));
       }
   TableSpec spec;
   spec.name = "bench";
@@ -95,11 +95,11 @@ int Run(int rows) {
   const ResultTable table = BuildTable(plan, spec, view, published);
   int code = Report("build", Since(start), 0);
   const std::pair<const char*, std::string (*)(const ResultTable&)> formats[] = {
-      {"text", [](const ResultTable& t) { return TableAsText(t, 110); }},
-      {"markdown", [](const ResultTable& t) { return TableAsMarkdown(t); }},
-      {"csv", [](const ResultTable& t) { return TableAsCsv(t); }},
-      {"latex", [](const ResultTable& t) { return TableAsLatex(t); }},
-      {"json", [](const ResultTable& t) { return TablesAsJson({t}); }}};
+      {"text", [](const ResultTable& t) { return FormatTableText(t, 110); }},
+      {"markdown", [](const ResultTable& t) { return FormatTableMarkdown(t); }},
+      {"csv", [](const ResultTable& t) { return FormatTableCsv(t); }},
+      {"latex", [](const ResultTable& t) { return FormatTableLatex(t); }},
+      {"json", [](const ResultTable& t) { return FormatTablesJson({t}); }}};
   for (const auto& [name, render] : formats) {
     start = std::chrono::steady_clock::now();
     const std::string text = render(table);

@@ -32,7 +32,7 @@ Status ChargeHost::Start() {
   RETORT_ASSIGN_OR_RETURN(orchestrator::Recovered recovered, orchestrator::RecoverResults(disk_, settings));
   recovered_.emplace(std::move(recovered));
   Outbox outbox;
-  RETORT_RETURN_IF_ERROR(OpenSweep(recovered_->core, PlanOf({TheTrial()}), now(), outbox));
+  RETORT_RETURN_IF_ERROR(OpenSweep(recovered_->core, MakePlan({TheTrial()}), now(), outbox));
   RETORT_RETURN_IF_ERROR(Commit(outbox));
   cluster::Register agent;
   agent.host = "node";

@@ -240,7 +240,7 @@ bool ChargeWorld::DamageCheckpoint() {
   const Result<std::vector<std::uint32_t>> attempts = storage::ListEarlierAttempts(worker_disk_, "trials/t", 1000);
   if (!attempts.ok()) return false;
   for (const std::uint32_t attempt : *attempts) {
-    const std::string folder = storage::AttemptDirectory("trials/t", attempt);
+    const std::string folder = storage::GetAttemptDirectory("trials/t", attempt);
     std::string newest;
     const std::vector<std::string> names = worker_disk_.List(folder).value();
     for (const std::string& name : names)
@@ -254,7 +254,7 @@ bool ChargeWorld::DamageCheckpoint() {
 
 ChargeTruth ChargeWorld::Truth() {
   ChargeTruth truth{drawn_, 0, counted_, again_};
-  const auto entries = storage::ReadLedger(host_disk_, orchestrator::LedgerPath(ChargeHost::kResults));
+  const auto entries = storage::ReadLedger(host_disk_, orchestrator::GetLedgerPath(ChargeHost::kResults));
   RETORT_CHECK(entries.ok());
   for (const storage::LedgerEntry& entry : *entries)
     truth.charged += entry.Charged().count * entry.event.noise_coordinates;

@@ -42,7 +42,7 @@ void Work(CheckpointStore& store, Told& told) {
   }
 }
 
-std::int64_t StepOf(CheckpointStore& store) {
+std::int64_t FindStep(CheckpointStore& store) {
   const auto latest = store.Latest();
   EXPECT_TRUE(latest.ok()) << latest.status().message();
   if (!latest.ok() || !*latest) return 0;
@@ -52,7 +52,7 @@ std::int64_t StepOf(CheckpointStore& store) {
 }
 
 void ExpectLegal(CheckpointStore& store, const Told& told) {
-  const std::int64_t step = StepOf(store);
+  const std::int64_t step = FindStep(store);
   EXPECT_TRUE(step == told.committed || step == told.committing)
       << step << " is neither " << told.committed << " nor " << told.committing;
   const auto records = store.Transcript();
@@ -165,7 +165,7 @@ TEST(CheckpointCrash, AStopWhileRemovingCheckpointsLeavesNoHalf) {
       env.Restart(crash);
       auto again = CheckpointStore::Open(env, kTrial, 1);
       ASSERT_TRUE(again.ok()) << again.status().message();
-      const std::int64_t step = StepOf(**again);
+      const std::int64_t step = FindStep(**again);
       EXPECT_TRUE(step == 6 || step == 5 || step == 0) << step;
       if (finished) break;
     }

@@ -23,13 +23,13 @@ constexpr std::size_t kFlipStride = 13;
 constexpr char kResults[] = "results";
 
 // Everything recovery is about, of every trial.
-std::string StateOf(const Core& core) {
+std::string DescribeState(const Core& core) {
   std::string text = core.sweep() + " " + std::to_string(core.NextGeneration().value) + "\n";
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
-    text += trial.spec.id.Hex() + " " + std::string(StateName(trial.state)) + " " + std::to_string(trial.attempts) +
-            " " + std::to_string(trial.step) + " " + trial.phase + " " + std::string(FailureName(trial.failure)) + " " +
-            trial.detail + (trial.row ? " row" : "") + "\n";
+    text += trial.spec.id.Hex() + " " + std::string(GetStateName(trial.state)) + " " + std::to_string(trial.attempts) +
+            " " + std::to_string(trial.step) + " " + trial.phase + " " + std::string(GetFailureName(trial.failure)) +
+            " " + trial.detail + (trial.row ? " row" : "") + "\n";
   }
   return text;
 }
@@ -94,7 +94,7 @@ class JournalCut : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(env_.CreateDirectories(kResults).ok());
     Core core(SettingsHere());
-    states_.push_back(StateOf(core));
+    states_.push_back(DescribeState(core));
     ends_.push_back(kHeaderBytes);
     Result<Journal> journal = Journal::Open(env_, kResults, core);
     ASSERT_TRUE(journal.ok());
@@ -102,16 +102,16 @@ class JournalCut : public ::testing::Test {
       const Status applied = core.Apply(event);
       ASSERT_TRUE(applied.ok()) << applied.message();
       ASSERT_TRUE(journal->Commit({event}).ok());
-      states_.push_back(StateOf(core));
+      states_.push_back(DescribeState(core));
       ends_.push_back(static_cast<std::size_t>(journal->bytes()));
     }
-    whole_ = env_.Bytes(JournalPath(kResults));
+    whole_ = env_.Bytes(GetJournalPath(kResults));
     ASSERT_EQ(ends_.size(), kRecords + 1);
     ASSERT_EQ(ends_.back(), whole_.size());
   }
   static Settings SettingsHere() { return {.results = kResults, .provenance_json = "{}"}; }
   Result<Recovered> RecoverFrom(const std::string& bytes) {
-    env_.Put(JournalPath(kResults), bytes);
+    env_.Put(GetJournalPath(kResults), bytes);
     return RecoverResults(env_, SettingsHere());
   }
   // Records that end at or before `size`.
@@ -132,9 +132,9 @@ TEST_F(JournalCut, AtEveryByteRecoversToTheWholeRecordsBeforeTheCut) {
     const Result<Recovered> recovered = RecoverFrom(whole_.substr(0, size));
     ASSERT_TRUE(recovered.ok()) << "cut at " << size << ": " << recovered.status().message();
     const std::size_t records = WholeRecords(size);
-    ASSERT_EQ(StateOf(recovered->core), states_[records]) << "cut at " << size;
+    ASSERT_EQ(DescribeState(recovered->core), states_[records]) << "cut at " << size;
     ASSERT_EQ(recovered->journal.bytes(), ends_[records]) << "cut at " << size;
-    ASSERT_EQ(env_.Bytes(JournalPath(kResults)).size(), ends_[records]) << "the torn tail is cut";
+    ASSERT_EQ(env_.Bytes(GetJournalPath(kResults)).size(), ends_[records]) << "the torn tail is cut";
     const Status legal = recovered->core.CheckInvariants();
     // What was active died with its orchestrator: the fleet is empty.
     ASSERT_TRUE(legal.ok()) << "cut at " << size << ": " << legal.message();
@@ -148,11 +148,11 @@ TEST_F(JournalCut, BetweenRecordsTheSweepGoesOn) {
     Outbox outbox;
     ASSERT_TRUE(OpenSweep(recovered->core, thousand_.plan(), {1, 1.8e9}, outbox).ok()) << records;
     ASSERT_TRUE(CommitOutbox(*recovered, outbox).ok());
-    const std::string state = StateOf(recovered->core);
+    const std::string state = DescribeState(recovered->core);
     EXPECT_EQ(recovered->core.CountIn(TrialState::leased) + recovered->core.CountIn(TrialState::running), 0U);
-    const Result<Recovered> again = RecoverFrom(env_.Bytes(JournalPath(kResults)));
+    const Result<Recovered> again = RecoverFrom(env_.Bytes(GetJournalPath(kResults)));
     ASSERT_TRUE(again.ok()) << records << ": " << again.status().message();
-    EXPECT_EQ(StateOf(again->core), state) << records;
+    EXPECT_EQ(DescribeState(again->core), state) << records;
   }
 }
 
@@ -168,7 +168,7 @@ TEST_F(JournalCut, FlippedByteIsRefusedWithItsOffset) {
       const std::string offset = "at byte " + std::to_string(ends_[WholeRecords(position)]) + ":";
       EXPECT_NE(recovered.status().message().find(offset), std::string::npos) << recovered.status().message();
     }
-    EXPECT_EQ(env_.Bytes(JournalPath(kResults)), bytes);
+    EXPECT_EQ(env_.Bytes(GetJournalPath(kResults)), bytes);
   }
 }
 

@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace retort::testing;
   if (size == 0) return 0;
   const Log& log = kLogs[data[0] % std::size(kLogs)];
-  const std::string bytes = LogFileOf(Bytes(data + 1, size - 1), log.kind);
+  const std::string bytes = MakeLogFile(Bytes(data + 1, size - 1), log.kind);
   for (const std::uint32_t attempt : {1U, 2U}) {
     FaultInjectionEnv env;
     WriteAttempt(env);

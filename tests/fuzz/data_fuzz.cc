@@ -59,7 +59,7 @@ constexpr Format kFormats[] = {{'t', "pictures", "set.tar", "", "pictures.tar"},
                                {'j', "", "picture", "", "covidx/test/c.jpeg"},
                                {'i', "", "picture", "", "covidx/train/a.png"}};
 
-std::string SeedOf(const Format& format) {
+std::string MakeSeed(const Format& format) {
   const std::string folder = format.folder;
   return ReadFixture(folder.empty() ? format.file : folder + "/" + format.file);
 }
@@ -128,7 +128,7 @@ void Parse(const std::string& kind, const std::string& bytes) {
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const Format& format : kFormats) {
-    const std::string seed = SeedOf(format);
+    const std::string seed = MakeSeed(format);
     // Mutations of what is refused as it stands would not come far.
     RETORT_CHECK(std::string_view(format.reader).empty() || Opened(format, seed).ok());
     seeds.push_back(format.choice + seed);

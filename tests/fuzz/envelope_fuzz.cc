@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   if (input.size() >= 5) {
-    const auto length = retort::cluster::EnvelopeLength(input.substr(1));
+    const auto length = retort::cluster::DecodeEnvelopeLength(input.substr(1));
     RETORT_CHECK(!length.ok() || *length <= retort::cluster::kMaxEnvelopeBytes);
   }
   retort::testing::CheckFrame(input.substr(1));

@@ -16,7 +16,7 @@ inline constexpr char kFramed = 'F';
 
 // An input that begins with 'F' holds records (type u16, length u32, payload) that are framed with the right
 // checksums; any other is the file itself.
-inline std::string LogFileOf(std::string_view input, storage::LogKind kind) {
+inline std::string MakeLogFile(std::string_view input, storage::LogKind kind) {
   if (input.empty() || input.front() != kFramed) return std::string(input);
   FaultInjectionEnv env;
   auto log = storage::RecordLog::Open(env, "log", kind);

@@ -33,7 +33,7 @@ std::vector<orchestrator::JournalEvent> Troubles(const TrialSpec& spec) {
 std::vector<std::string> FuzzSeeds() {
   FaultInjectionEnv env;
   RETORT_CHECK(env.CreateDirectories(kResults).ok());
-  const std::string path = orchestrator::JournalPath(kResults);
+  const std::string path = orchestrator::GetJournalPath(kResults);
   std::vector<std::string> seeds;
   for (const bool finished : {true, false}) {
     RETORT_CHECK(env.Remove(path).ok());
@@ -62,8 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace retort;
   testing::FaultInjectionEnv env;
   RETORT_CHECK(env.CreateDirectories(testing::kResults).ok());
-  const std::string path = orchestrator::JournalPath(testing::kResults);
-  const std::string bytes = testing::LogFileOf(testing::Bytes(data, size), storage::LogKind::journal);
+  const std::string path = orchestrator::GetJournalPath(testing::kResults);
+  const std::string bytes = testing::MakeLogFile(testing::Bytes(data, size), storage::LogKind::journal);
   env.Put(path, bytes);
   const auto view = orchestrator::ReadResults(env, testing::kResults);
   if (!view.ok()) testing::CheckRefusal(view.status());

@@ -23,7 +23,7 @@ std::vector<std::string> FuzzSeeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace retort;
   testing::FaultInjectionEnv env;
-  env.Put("ledger.log", testing::LogFileOf(testing::Bytes(data, size), storage::LogKind::ledger));
+  env.Put("ledger.log", testing::MakeLogFile(testing::Bytes(data, size), storage::LogKind::ledger));
   const auto entries = storage::ReadLedger(env, "ledger.log");
   const auto ledger = storage::PrivacyLedger::Open(env, "ledger.log");
   RETORT_CHECK(entries.ok() == ledger.ok());

@@ -11,7 +11,7 @@ std::string WithChecksum(std::string bytes) {
   if (bytes.size() < 4) return bytes;
   bytes.resize(bytes.size() - 4);
   retort::storage::ByteWriter crc;
-  crc.U32(retort::Crc32c(bytes));
+  crc.U32(retort::ComputeCrc32c(bytes));
   return bytes + crc.bytes();
 }
 

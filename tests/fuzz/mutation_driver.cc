@@ -142,7 +142,7 @@ class Campaign {
     std::erase_if(seeds, [&from](const std::string& seed) { return !seed.starts_with(from); });
     return seeds;
   }
-  std::string InputOf(std::uint64_t number) const {
+  std::string MakeInput(std::uint64_t number) const {
     if (number < seeds_.size()) return seeds_[number];
     return Mutation(seeds_, (seed_ << 32U) + number).Input();
   }
@@ -151,7 +151,7 @@ class Campaign {
     const pid_t child = fork();
     if (child == 0) {
       alarm(kHangSeconds);
-      for (std::uint64_t number = begin; number < end; ++number) Run(InputOf(number));
+      for (std::uint64_t number = begin; number < end; ++number) Run(MakeInput(number));
       _exit(0);
     }
     int status = 1;
@@ -160,7 +160,7 @@ class Campaign {
   }
   int Report(std::uint64_t number) const {
     const std::string path = "fuzz-failure-" + std::to_string(number) + ".bin";
-    std::ofstream(path, std::ios::binary) << InputOf(number);
+    std::ofstream(path, std::ios::binary) << MakeInput(number);
     std::fprintf(stderr, "input %llu fails; it was written to %s: run this program with that file\n",
                  static_cast<unsigned long long>(number), path.c_str());
     return 1;

@@ -49,7 +49,7 @@ void CheckAnswer(std::string_view bytes) {
 std::string Sealed(std::string_view body) {
   storage::ByteWriter writer;
   writer.Raw(body);
-  writer.U32(Crc32c(body));
+  writer.U32(ComputeCrc32c(body));
   return std::move(writer).Take();
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 std::string WithoutSeal(const std::string& text) { return text.substr(0, text.rfind("{\"seal\"")); }
 
-std::string Sealed(const std::string& body) { return body + "{\"seal\":\"" + Sha256Hex(body) + "\"}\n"; }
+std::string Sealed(const std::string& body) { return body + "{\"seal\":\"" + ComputeSha256Hex(body) + "\"}\n"; }
 
 orchestrator::RowArchive SmallArchive() {
   using namespace orchestrator;
@@ -31,7 +31,7 @@ orchestrator::RowArchive SmallArchive() {
   entry.event.count = 8;
   archive.ledger = {entry};
   ArchivedAttempt attempt;
-  attempt.path = TrialDirectory(spec) + "/attempt-1/attempt.h5";
+  attempt.path = GetTrialDirectory(spec) + "/attempt-1/attempt.h5";
   attempt.file.trial = spec.id.Hex();
   attempt.file.attempt = 1;
   attempt.file.curves["train.loss"] = {{1, 0.5}, {2, 0.25}};

@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::uint64_t bytes = 0;
   for (const storage::TensorBlob& tensor : dict->tensors) bytes += tensor.bytes.size();
-  RETORT_CHECK(bytes <= 16 * storage::MaxUnpackedSize(size));
+  RETORT_CHECK(bytes <= 16 * storage::ComputeMaxUnpackedSize(size));
   // What was read can be written, and is then the same.
   const auto written = storage::EncodeTorch(dict->tensors);
   RETORT_CHECK(written.ok());

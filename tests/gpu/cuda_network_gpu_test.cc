@@ -55,7 +55,7 @@ std::vector<at::Tensor> Differentiated(Network& network, at::Device device, bool
       training ? network.Train(leaves[0], std::nullopt).logits : network.Forward(leaves[0]).logits;
   const at::Tensor weights = at::arange(logits.numel(), at::kDouble).add(2).cos().to(at::kFloat).view(logits.sizes());
   std::vector<at::Tensor> all = {logits.detach().cpu()};
-  for (const at::Tensor& gradient : VectorJacobian({logits}, {weights.to(device)}, leaves))
+  for (const at::Tensor& gradient : ComputeVectorJacobian({logits}, {weights.to(device)}, leaves))
     all.push_back(gradient.defined() ? gradient.cpu() : at::Tensor());
   return all;
 }

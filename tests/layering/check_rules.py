@@ -141,6 +141,7 @@ WRITES_A_FILE = re.compile(r"\b(?:WriteFileAtomically|WriteNewFile|PublishFile|W
 OUTPUT_WRITERS = ("orchestrator/cli/commands/output_file.cc", "orchestrator/cli/commands/chaos_command.cc")
 
 BANNED_SUFFIX = re.compile(r"\b(?:class|struct)\s+\w*(Manager|Helper|Utils?|Handler|Info|Processor)\b")
+OF_FUNCTION = re.compile(r"\b((?!Is)[A-Z]\w*[a-z0-9]Of)\(")
 TEST_NAME = re.compile(r"(?:TEST(?:_F|_P)?\(\w+, *|\s+def (?=test_))(\w+)")
 MAX_TEST_NAME = 50
 MAX_FILE_LINES = 800
@@ -469,6 +470,9 @@ def check_names(root):
             match = BANNED_SUFFIX.search(line)
             if match:
                 yield f"{path}:{number}: a type's name may not end in {match.group(1)}"
+            of = OF_FUNCTION.search(line.split("//")[0])
+            if of:
+                yield f"{path}:{number}: {of.group(1)}: a function begins with a verb, and its name does not end in Of"
             if re.search(r"\bgetenv\s*\(", line) and not path.endswith("environment.cc"):
                 yield f"{path}:{number}: getenv belongs to a module's environment.cc"
     for path in files(root, ("tests",), (".cc", "_test.py")):

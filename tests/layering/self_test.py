@@ -136,6 +136,7 @@ BROKEN = [
     ("format", ".clang-format", "BasedOnStyle: Google\n", "lays this out otherwise"),
     ("rooms", "storage/README.md", "# A room\nStart at `gone.h`.\n", "there is no gone.h"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
+    ("names", "storage/bad.h", "std::string NameOf(const Id& id);\n", "NameOf: a function begins with a verb"),
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),
     ("names", "tests/long_test.py", f"class T:\n    def test_{'a' * 50}(self):\n", "a test has at most 50"),
     ("names", "tests/long_test.cc", f"TEST(Suite, {'A' * 51}) {{\n", "a test has at most 50"),

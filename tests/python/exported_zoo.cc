@@ -39,7 +39,7 @@ class Folder {
   [[nodiscard]] bool torchscript() const { return torchscript_; }
 
   void PutArray(const std::string& name, const at::Tensor& tensor) const {
-    const Status written = storage::WriteNpy(storage::PosixEnv(), path_ + "/" + name, ToBlob("", tensor));
+    const Status written = storage::WriteNpy(storage::PosixEnv(), path_ + "/" + name, MakeTensorBlob("", tensor));
     RETORT_CHECK(written.ok());
   }
 
@@ -65,7 +65,7 @@ class Folder {
 };
 
 at::Tensor DrawImages(ImageShape shape) {
-  const at::Tensor rows = NormalRows(kRows, shape.size(), RngStream(1, Purpose::latents));
+  const at::Tensor rows = DrawNormalRows(kRows, shape.size(), RngStream(1, Purpose::latents));
   return rows.view({kRows, shape.channels, shape.height, shape.width});
 }
 
@@ -73,16 +73,16 @@ at::Tensor DrawImages(ImageShape shape) {
 void Disturb(Network& network) {
   for (const at::Tensor& leaf : network.parameters().leaves()) {
     if (leaf.dim() > 1 && leaf.abs().max().item<float>() > 0) continue;
-    leaf.add_(NormalRows(1, leaf.numel(), RngStream(2, Purpose::parameters)).view(leaf.sizes()) * 0.1);
+    leaf.add_(DrawNormalRows(1, leaf.numel(), RngStream(2, Purpose::parameters)).view(leaf.sizes()) * 0.1);
   }
   BufferArena& buffers = network.buffers();
   for (std::size_t i = 0; i < network.plan().norm_channels.size(); ++i) {
-    const at::Tensor drawn = NormalRows(2, buffers.mean(i).size(0), RngStream(3, Purpose::parameters, i));
+    const at::Tensor drawn = DrawNormalRows(2, buffers.mean(i).size(0), RngStream(3, Purpose::parameters, i));
     buffers.mean(i).copy_(drawn[0] * 0.1);
     buffers.variance(i).copy_(drawn[1].abs() * 0.5 + 0.5);
   }
   if (const std::int64_t values = buffers.constants().numel(); values > 0)
-    buffers.constants().copy_(NormalRows(1, values, RngStream(4, Purpose::parameters))[0] * 0.3);
+    buffers.constants().copy_(DrawNormalRows(1, values, RngStream(4, Purpose::parameters))[0] * 0.3);
 }
 
 void WriteNetwork(const std::string& name, ImageShape shape, const Folder& folder) {
@@ -99,7 +99,7 @@ void WriteNetwork(const std::string& name, ImageShape shape, const Folder& folde
   folder.PutModel(*std::move(graph), network.StateBlobs(""));
 }
 
-// Generators that a sweep file could describe, for pictures of 12 x 16 pixels in three channels.
+// Generators that a sweep file could describe, for images of 12 x 16 pixels in three channels.
 constexpr const char* kDescribed =
     "linear name=fc out=96; reshape channels=8 height=3 width=4; batch_norm name=bn0; upsample; "
     "conv_transpose name=up out=6 kernel=3 stride=2 padding=1 output_padding=1; batch_norm name=bn1 affine=false; "
@@ -121,7 +121,7 @@ void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& fol
     ConditionalGeneratorSettings settings{.code = 5, .hidden = 20, .width = 8};
     if (kind == "conditional-described") settings.layers = std::make_shared<const std::string>(kDescribedOfClass);
     const auto generator = ConditionalGenerator::Create(shape, kClasses, settings, stream);
-    const at::Tensor latents = NormalRows(kRows, settings.code, RngStream(7, Purpose::latents)),
+    const at::Tensor latents = DrawNormalRows(kRows, settings.code, RngStream(7, Purpose::latents)),
                      labels = at::arange(kRows, at::kLong) * 4;
     folder.PutArray("input.npy", latents);
     folder.PutArray("label.npy", labels);
@@ -141,7 +141,7 @@ void WriteGenerator(const std::string& kind, ImageShape shape, const Folder& fol
                       std::vector<double>(static_cast<std::size_t>(shape.channels), 0.2)};
   }
   const auto generator = Generator::Create(shape, settings, stream);
-  const at::Tensor latents = NormalRows(kRows, settings.latent, RngStream(7, Purpose::latents));
+  const at::Tensor latents = DrawNormalRows(kRows, settings.latent, RngStream(7, Purpose::latents));
   folder.PutArray("input.npy", latents);
   folder.PutArray("output.npy", (*generator)->Forward(latents));
   if (folder.torchscript()) return folder.PutScript(RecordGenerator(**generator, settings.latent, ""));

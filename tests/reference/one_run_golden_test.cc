@@ -13,15 +13,15 @@
 namespace retort::privacy {
 namespace {
 
-TradeOff CurveOf(const GoldenRow& row) {
-  if (row.Has("mu")) return GaussianTradeOff(row.Number("mu"));
+TradeOff MakeCurve(const GoldenRow& row) {
+  if (row.Has("mu")) return MakeGaussianTradeOff(row.Number("mu"));
   std::vector<PrivacyPair> pairs;
   std::istringstream list(row.Text("pairs"));
   for (std::string pair; std::getline(list, pair, ';');) {
     const std::size_t colon = pair.find(':');
     pairs.push_back({std::stod(pair.substr(0, colon)), std::stod(pair.substr(colon + 1))});
   }
-  return PairsTradeOff(std::move(pairs));
+  return MakePairsTradeOff(std::move(pairs));
 }
 
 TEST(OneRunTradeOff, IsWhatFiftyDigitsSay) {
@@ -30,8 +30,8 @@ TEST(OneRunTradeOff, IsWhatFiftyDigitsSay) {
        ReadGoldenRows(std::string(RETORT_SOURCE_DIR) + "/tests/reference/one_run_tradeoff.csv")) {
     const OneRunAudit audit{std::llround(row.Number("canaries")), std::llround(row.Number("guesses")),
                             std::llround(row.Number("correct"))};
-    const double value = row.Text("quantity") == "p" ? OneRunTradeOffPValue(audit, CurveOf(row))
-                                                     : OneRunMuLower(audit, row.Number("significance"));
+    const double value = row.Text("quantity") == "p" ? ComputeOneRunTradeOffPValue(audit, MakeCurve(row))
+                                                     : ComputeOneRunMuLower(audit, row.Number("significance"));
     const double expected = row.Number("value");
     EXPECT_NEAR(value, expected, row.Number("rel_tol") * expected) << row.Text("id");
     ++values;

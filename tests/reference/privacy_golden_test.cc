@@ -37,29 +37,29 @@ void ExpectNear(double value, double expected, const GoldenRow& row) {
 std::int64_t Steps(const GoldenRow& row) { return row.Has("steps") ? std::llround(row.Number("steps")) : 1; }
 std::int64_t Count(const GoldenRow& row, const char* column) { return std::llround(row.Number(column)); }
 
-double MuOf(const GoldenRow& row) {
-  if (row.Has("sigma")) return ComposedMu({{Steps(row), row.Number("sens"), row.Number("sigma"), 1}});
-  return ComposedMu({{50, 1, 10, 1}, {50, 1, 5, 1}});  // the one row without a sigma column spells this out
+double ComputeMu(const GoldenRow& row) {
+  if (row.Has("sigma")) return ComputeComposedMu({{Steps(row), row.Number("sens"), row.Number("sigma"), 1}});
+  return ComputeComposedMu({{50, 1, 10, 1}, {50, 1, 5, 1}});  // the one row without a sigma column spells this out
 }
 
 void CheckGaussian(const GoldenRow& row) {
-  const double mu = MuOf(row);
+  const double mu = ComputeMu(row);
   const double epsilon = row.Number("epsilon");
   const double delta = row.Number("delta");
-  EXPECT_NEAR(GaussianLogDelta(epsilon, mu), std::log(delta), row.Number("rel_tol")) << row.Text("id");
-  if (epsilon > 0) ExpectNear(GaussianEpsilon(delta, mu), epsilon, row);
+  EXPECT_NEAR(ComputeGaussianLogDelta(epsilon, mu), std::log(delta), row.Number("rel_tol")) << row.Text("id");
+  if (epsilon > 0) ExpectNear(ComputeGaussianEpsilon(delta, mu), epsilon, row);
 }
 
 void CheckLogDelta(const GoldenRow& row) {
-  ExpectNear(GaussianLogDelta(row.Number("epsilon"), MuOf(row)), row.Number("other"), row);
+  ExpectNear(ComputeGaussianLogDelta(row.Number("epsilon"), ComputeMu(row)), row.Number("other"), row);
 }
 
 void CheckCalibration(const GoldenRow& row) {
-  ExpectNear(1 / GaussianMu(row.Number("epsilon"), row.Number("delta")), row.Number("other"), row);
+  ExpectNear(1 / ComputeGaussianMu(row.Number("epsilon"), row.Number("delta")), row.Number("other"), row);
 }
 
 void CheckSeedGdp(const GoldenRow& row) {
-  ExpectNear(GaussianEpsilon(row.Number("delta"), row.Number("other")), row.Number("epsilon"), row);
+  ExpectNear(ComputeGaussianEpsilon(row.Number("delta"), row.Number("other")), row.Number("epsilon"), row);
 }
 
 void CheckPaperFormula(const GoldenRow& row) {
@@ -69,14 +69,14 @@ void CheckPaperFormula(const GoldenRow& row) {
   formula.rows = row.Named("extra", "B") * row.Named("extra", "T");
   formula.sigma = row.Named("extra", "sigma");
   formula.delta = row.Number("delta");
-  const Result<PaperEpsilon> value = GradientFormulaEpsilon(formula);
+  const Result<PaperEpsilon> value = ComputeGradientFormulaEpsilon(formula);
   ASSERT_TRUE(value.ok()) << value.status().message();
   ExpectNear(value->epsilon, row.Number("epsilon"), row);
   EXPECT_NEAR(value->lambda, row.Number("other"), 1e-4 * row.Number("other"));
 }
 
 double OneStepRdp(const GoldenRow& row) {
-  return SubsampledGaussianRdp(row.Number("q"), row.Number("sigma") / row.Number("sens"), row.Number("order"));
+  return ComputeSubsampledGaussianRdp(row.Number("q"), row.Number("sigma") / row.Number("sens"), row.Number("order"));
 }
 
 void CheckSubsampledRdp(const GoldenRow& row) { ExpectNear(OneStepRdp(row), row.Number("rdp"), row); }
@@ -93,20 +93,20 @@ void CheckConversion(const GoldenRow& row) {
   RdpEpsilon value;
   if (row.Has("sigma")) {
     const double sigma = row.Number("sigma");
-    value = EpsilonFromRdp([sigma](double order) { return order / (2 * sigma * sigma); }, delta);
+    value = ComputeEpsilonFromRdp([sigma](double order) { return order / (2 * sigma * sigma); }, delta);
   } else {
     std::vector<double> orders;
     for (int order = 2; order <= 32; ++order) orders.push_back(order);
     const std::vector<double> rdp(orders.size(), 1.1);
     const bool mironov = row.Text("extra").find("Mironov") != std::string::npos;
-    value = BestOrder(orders, rdp, delta, mironov ? RdpConversion::mironov : RdpConversion::canonne_kamath_steinke);
+    value = FindBestOrder(orders, rdp, delta, mironov ? RdpConversion::mironov : RdpConversion::canonne_kamath_steinke);
   }
   ExpectNear(value.epsilon, row.Number("epsilon"), row);
 }
 
 void CheckZcdpCks(const GoldenRow& row) {
   const double rho = row.Named("rdp", "rho");
-  const RdpEpsilon value = EpsilonFromRdp([rho](double order) { return rho * order; }, row.Number("delta"));
+  const RdpEpsilon value = ComputeEpsilonFromRdp([rho](double order) { return rho * order; }, row.Number("delta"));
   ExpectNear(value.epsilon, row.Number("epsilon"), row);
   EXPECT_NEAR(value.order, row.Number("order"), 2e-3 * row.Number("order"));
 }
@@ -119,7 +119,8 @@ void CheckZcdpMironov(const GoldenRow& row) {
 }
 
 void CheckZcdpExact(const GoldenRow& row) {
-  ExpectNear(GaussianEpsilon(row.Number("delta"), std::sqrt(2 * row.Named("rdp", "rho"))), row.Number("epsilon"), row);
+  ExpectNear(ComputeGaussianEpsilon(row.Number("delta"), std::sqrt(2 * row.Named("rdp", "rho"))), row.Number("epsilon"),
+             row);
 }
 
 void CheckOpacusGrid(const GoldenRow& row) {
@@ -128,9 +129,9 @@ void CheckOpacusGrid(const GoldenRow& row) {
   for (int order = 12; order <= 63; ++order) orders.push_back(order);
   std::vector<double> rdp;
   for (const double order : orders) {
-    rdp.push_back(row.Number("steps") * SubsampledGaussianRdp(row.Number("q"), row.Number("sigma"), order));
+    rdp.push_back(row.Number("steps") * ComputeSubsampledGaussianRdp(row.Number("q"), row.Number("sigma"), order));
   }
-  const RdpEpsilon value = BestOrder(orders, rdp, row.Number("delta"), RdpConversion::canonne_kamath_steinke);
+  const RdpEpsilon value = FindBestOrder(orders, rdp, row.Number("delta"), RdpConversion::canonne_kamath_steinke);
   ExpectNear(value.epsilon, row.Number("epsilon"), row);
   EXPECT_DOUBLE_EQ(value.order, row.Number("order"));
 }
@@ -140,39 +141,40 @@ void CheckCentralLimitIsNoBound(const GoldenRow& row) {
   constexpr double kRigorousLower = 6.7575;
   const double sigma = row.Number("sigma");
   const double mu = row.Number("q") * std::sqrt(row.Number("steps") * std::expm1(1 / (sigma * sigma)));
-  const double approximation = GaussianEpsilon(row.Number("delta"), mu);
+  const double approximation = ComputeGaussianEpsilon(row.Number("delta"), mu);
   ExpectNear(approximation, row.Number("epsilon"), row);
   EXPECT_LT(approximation, kRigorousLower);
-  EXPECT_GT(SubsampledGaussianEpsilon(row.Number("q"), sigma, row.Number("steps"), row.Number("delta")).epsilon,
+  EXPECT_GT(ComputeSubsampledGaussianEpsilon(row.Number("q"), sigma, row.Number("steps"), row.Number("delta")).epsilon,
             kRigorousLower);
 }
 
 void CheckResponseRdp(const GoldenRow& row) {
-  ExpectNear(ResponseRdp(row.Number("eps0"), Count(row, "k"), row.Number("order")), row.Number("rdp"), row);
+  ExpectNear(ComputeResponseRdp(row.Number("eps0"), Count(row, "k"), row.Number("order")), row.Number("rdp"), row);
 }
 
 void CheckComposedResponse(const GoldenRow& row) {
-  ExpectNear(ComposedResponseEpsilon(row.Number("eps0"), Count(row, "k"), Steps(row), row.Number("delta")),
+  ExpectNear(ComputeComposedResponseEpsilon(row.Number("eps0"), Count(row, "k"), Steps(row), row.Number("delta")),
              row.Number("epsilon"), row);
 }
 
 void CheckGaussianPlusResponse(const GoldenRow& row) {
-  const double delta = GaussianPlusResponseDelta(row.Number("epsilon"), row.Named("extra", "mu"), row.Number("eps0"),
-                                                 Count(row, "k"), Steps(row));
+  const double delta = ComputeGaussianPlusResponseDelta(row.Number("epsilon"), row.Named("extra", "mu"),
+                                                        row.Number("eps0"), Count(row, "k"), Steps(row));
   ExpectNear(delta, row.Number("delta"), row);
 }
 
 // One selective answer is as private as randomised response over two choices, purely.
 void CheckSelectiveResponse(const GoldenRow& row) {
-  ExpectNear(ComposedResponseEpsilon(row.Number("eps0"), 2, 1, 1e-300), row.Number("epsilon"), row);
+  ExpectNear(ComputeComposedResponseEpsilon(row.Number("eps0"), 2, 1, 1e-300), row.Number("epsilon"), row);
 }
 
 void CheckEquation5(const GoldenRow& row) {
-  ExpectNear(Equation5DeltaFloor(Count(row, "c"), Count(row, "k"), row.Number("epsilon")), row.Number("delta"), row);
+  ExpectNear(ComputeEquation5DeltaFloor(Count(row, "c"), Count(row, "k"), row.Number("epsilon")), row.Number("delta"),
+             row);
 }
 
 void CheckSoftLabel(const GoldenRow& row) {
-  ExpectNear(SoftLabelDeltaFloor(Count(row, "k"), row.Number("eps0")), row.Number("delta"), row);
+  ExpectNear(ComputeSoftLabelDeltaFloor(Count(row, "k"), row.Number("eps0")), row.Number("delta"), row);
 }
 
 void CheckVoteRdp(const GoldenRow& row) {
@@ -195,7 +197,7 @@ void CheckEnsemble(const GoldenRow& row) {
   event.source = NoiseSource::secure_lattice;
   const Composition sum = ComposeEvents({Adjacency::member, Neighbour::replace}, {event});
   ASSERT_EQ(sum.unbounded, "");
-  const double epsilon = GaussianEpsilon(row.Number("delta"), ComposedMu(sum.gaussian));
+  const double epsilon = ComputeGaussianEpsilon(row.Number("delta"), ComputeComposedMu(sum.gaussian));
   ExpectNear(epsilon, row.Number("epsilon"), row);
   const double shown = ComputeBound(sum, row.Number("delta")).epsilon;
   EXPECT_GE(shown, epsilon);
@@ -208,14 +210,14 @@ void CheckClassicSigma(const GoldenRow& row) {
   const double epsilon = row.Number("epsilon");
   const double classic = std::sqrt(2 * std::log(1.25 / delta)) / epsilon;
   ExpectNear(classic, row.Number("other"), row);
-  EXPECT_LT(1 / GaussianMu(epsilon, delta), classic);
+  EXPECT_LT(1 / ComputeGaussianMu(epsilon, delta), classic);
 }
 
 // The reference is an upper bound too, so either may be the tighter one; both stand above the lower end.
 void CheckPld(const GoldenRow& row) {
   const std::string lower_end = "rigorous lower ";
   const PldBracket bracket =
-      SubsampledGaussianPld(row.Number("q"), row.Number("sigma"), Steps(row), row.Number("delta"));
+      ComputeSubsampledGaussianPld(row.Number("q"), row.Number("sigma"), Steps(row), row.Number("delta"));
   ExpectNear(bracket.upper, row.Number("epsilon"), row);
   EXPECT_LE(bracket.lower, bracket.upper);
   EXPECT_GT(bracket.lower, 0.998 * bracket.upper) << row.Text("id");
@@ -224,36 +226,36 @@ void CheckPld(const GoldenRow& row) {
 }
 
 void CheckSubsampledStep(const GoldenRow& row) {
-  const auto delta_of = row.Text("neighbour") == "add" ? SubsampledDeltaAdd : SubsampledDeltaRemove;
+  const auto delta_of = row.Text("neighbour") == "add" ? ComputeSubsampledDeltaAdd : ComputeSubsampledDeltaRemove;
   ExpectNear(delta_of(row.Number("q"), row.Number("sigma"), row.Number("epsilon")), row.Number("delta"), row);
 }
 
 double LaplaceRatio(const GoldenRow& row) { return row.Number("sens") / row.Number("sigma"); }
 
 void CheckLaplaceRdp(const GoldenRow& row) {
-  ExpectNear(LaplaceRdp(LaplaceRatio(row), row.Number("order")), row.Number("rdp"), row);
+  ExpectNear(ComputeLaplaceRdp(LaplaceRatio(row), row.Number("order")), row.Number("rdp"), row);
 }
 
 void CheckLaplace(const GoldenRow& row) {
-  ExpectNear(LaplaceDelta(LaplaceRatio(row), row.Number("epsilon")), row.Number("delta"), row);
+  ExpectNear(ComputeLaplaceDelta(LaplaceRatio(row), row.Number("epsilon")), row.Number("delta"), row);
 }
 
 void CheckDiscreteGaussian(const GoldenRow& row) {
-  ExpectNear(DiscreteGaussianDelta(row.Number("sigma"), Count(row, "sens"), row.Number("epsilon")), row.Number("delta"),
-             row);
+  ExpectNear(ComputeDiscreteGaussianDelta(row.Number("sigma"), Count(row, "sens"), row.Number("epsilon")),
+             row.Number("delta"), row);
 }
 
-OneRunAudit AuditOf(const GoldenRow& row) {
+OneRunAudit MakeAudit(const GoldenRow& row) {
   const auto whole = [&](const char* name) { return std::llround(row.Named("extra", name)); };
   return {whole("m"), whole("guesses"), whole("correct")};
 }
 
 void CheckOneRunPValue(const GoldenRow& row) {
-  ExpectNear(OneRunPValue(AuditOf(row), row.Number("epsilon"), row.Number("delta")), row.Number("other"), row);
+  ExpectNear(ComputeOneRunPValue(MakeAudit(row), row.Number("epsilon"), row.Number("delta")), row.Number("other"), row);
 }
 
 void CheckOneRunLower(const GoldenRow& row) {
-  ExpectNear(OneRunEpsilonLower(AuditOf(row), row.Number("delta"), row.Named("extra", "significance")),
+  ExpectNear(ComputeOneRunEpsilonLower(MakeAudit(row), row.Number("delta"), row.Named("extra", "significance")),
              row.Number("epsilon"), row);
 }
 
@@ -264,7 +266,7 @@ void CheckClopperPearson(const GoldenRow& row) {
 }
 
 void CheckTruePositiveRate(const GoldenRow& row) {
-  ExpectNear(GdpTruePositiveRate(row.Named("extra", "mu"), row.Named("extra", "FPR")), row.Number("other"), row);
+  ExpectNear(ComputeGdpTruePositiveRate(row.Named("extra", "mu"), row.Named("extra", "FPR")), row.Number("other"), row);
 }
 
 const std::map<std::string, std::function<void(const GoldenRow&)>>& Checks() {
@@ -324,7 +326,7 @@ TEST(PrivacyGolden, SubsampledGaussianRdpIsAboveTheLowerBound) {
     if (row.Text("mechanism") != "sampled_gaussian_pld" || !row.Text("other").starts_with(lower_end)) continue;
     const double lower = std::stod(row.Text("other").substr(lower_end.size()));
     const double rdp =
-        SubsampledGaussianEpsilon(row.Number("q"), row.Number("sigma"), row.Number("steps"), row.Number("delta"))
+        ComputeSubsampledGaussianEpsilon(row.Number("q"), row.Number("sigma"), row.Number("steps"), row.Number("delta"))
             .epsilon;
     EXPECT_GT(rdp, lower) << row.Text("id");
     EXPECT_LT(rdp, 1.5 * lower) << row.Text("id");

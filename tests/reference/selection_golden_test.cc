@@ -109,7 +109,7 @@ TEST(SelectionGolden, DpSgdCostsNoMoreThanByDpAccounting) {
                                                   : SolveNegativeBinomialDraws(row.at("shape"), mean).value();
     SelectionBase base;
     base.rdp = [&](double order) {
-      return row.at("steps").get<double>() * SubsampledGaussianRdp(row.at("rate"), row.at("noise"), order);
+      return row.at("steps").get<double>() * ComputeSubsampledGaussianRdp(row.at("rate"), row.at("noise"), order);
     };
     const SelectionPool pool({base});
     const double theirs = row.at("value");

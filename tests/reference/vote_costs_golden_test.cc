@@ -44,7 +44,7 @@ TEST(VoteCostsGolden, MissesAreThoseOfFiftyDigits) {
 
 TEST(VoteCostsGolden, AnswersAreThoseOfFiftyDigits) {
   for (const nlohmann::json& row : Rows("answer"))
-    ExpectJustAbove(NoisyMaxRdp(row.at("log_miss"), row.at("noise"), row.at("order")), Value(row), row.dump());
+    ExpectJustAbove(ComputeNoisyMaxRdp(row.at("log_miss"), row.at("noise"), row.at("order")), Value(row), row.dump());
 }
 
 // One table for rows that share it.

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::int64_t> StepsOf(const FakeTrialHost& host) {
+std::vector<std::int64_t> ListSteps(const FakeTrialHost& host) {
   std::vector<std::int64_t> steps;
   for (const cluster::CheckpointCommitted& committed : host.checkpoints) steps.push_back(committed.step);
   return steps;
@@ -54,7 +54,7 @@ TEST_F(CheckpointRules, ScheduleCountsSteps) {
   spec_.execution.checkpoint_steps = 2;
   FakeTrialHost host;
   ASSERT_TRUE(Run(1, host).succeeded);
-  EXPECT_THAT(StepsOf(host), ElementsAre(0, 2, 4)) << "after the last step there is attempt.h5";
+  EXPECT_THAT(ListSteps(host), ElementsAre(0, 2, 4)) << "after the last step there is attempt.h5";
 }
 
 TEST_F(CheckpointRules, ScheduleOfStepsCountsFromTheResumedCheckpoint) {
@@ -62,7 +62,7 @@ TEST_F(CheckpointRules, ScheduleOfStepsCountsFromTheResumedCheckpoint) {
   spec_.execution.checkpoint_steps = 2;
   FakeTrialHost host;
   ASSERT_TRUE(Run(2, host).succeeded);
-  EXPECT_THAT(StepsOf(host), ElementsAre(5));
+  EXPECT_THAT(ListSteps(host), ElementsAre(5));
 }
 
 TEST_F(CheckpointRules, AsManyStayAsAreKept) {

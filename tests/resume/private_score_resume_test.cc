@@ -100,7 +100,7 @@ class PrivateScore : public ::testing::Test {
     std::optional<std::int64_t> drawn;
     for (const storage::TranscriptRecord& record : records)
       if (record.step == spec_.steps && record.released.size() == 1 && record.released[0].name == "released")
-        drawn = FromBlob(record.released[0]).value().item<std::int64_t>();
+        drawn = MakeTensorFromBlob(record.released[0]).value().item<std::int64_t>();
     return drawn;
   }
 

@@ -137,7 +137,7 @@ std::vector<at::Tensor> Told(TrialSpec spec, const TinyTrials& tiny, const std::
   std::vector<at::Tensor> released;
   const std::vector<storage::TranscriptRecord> records = store->Transcript().value();
   for (const storage::TranscriptRecord& record : records)
-    if (record.released[0].name == "released") released.push_back(FromBlob(record.released[0]).value());
+    if (record.released[0].name == "released") released.push_back(MakeTensorFromBlob(record.released[0]).value());
   return released;
 }
 

@@ -21,7 +21,7 @@ SweepPlan PlanFor(const StormCase& c) {
     trials.push_back(
         TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(1 + i % c.gang).Priority(i % 3).Build());
   }
-  return PlanOf(std::move(trials));
+  return MakePlan(std::move(trials));
 }
 
 FaultRates HeavyStorm(bool rough) {
@@ -46,10 +46,10 @@ const orchestrator::Trial* FirstThatFailed(const orchestrator::Core& core) {
   return nullptr;
 }
 
-std::string FailuresOf(const orchestrator::Trial& trial) {
+std::string DescribeFailures(const orchestrator::Trial& trial) {
   std::string text = std::to_string(trial.spec.devices) + " devices";
   for (const auto& [kind, count] : trial.failures)
-    text += ", " + std::to_string(count) + " times " + std::string(FailureName(kind));
+    text += ", " + std::to_string(count) + " times " + std::string(GetFailureName(kind));
   return text + "; last: " + trial.detail;
 }
 
@@ -64,7 +64,7 @@ Status RunCase(const StormCase& c, std::uint64_t* events = nullptr) {
   const orchestrator::Core& core = cluster.core();
   if (!core.AllFinal() || core.plan().size() != plan.trials.size()) return Refused("a trial is lost");
   if (const orchestrator::Trial* failed = FirstThatFailed(core); failed != nullptr && !c.rough)
-    return Refused("a trial that can succeed failed: " + FailuresOf(*failed));
+    return Refused("a trial that can succeed failed: " + DescribeFailures(*failed));
   if (!core.missing_rows().empty()) return Refused("a row is missing");
   return {};
 }

@@ -26,7 +26,7 @@ SweepPlan Plan() {
   for (std::uint64_t seed = 0; seed < 24; ++seed)
     trials.push_back(
         TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(1 + static_cast<int>(seed) % 3).Build());
-  return PlanOf(std::move(trials));
+  return MakePlan(std::move(trials));
 }
 
 // What the first of these seeds that ends badly says; empty when none does.

@@ -73,7 +73,7 @@ TEST(OrchestratorDeath, EveryJournalPrefixReplaysToALegalCore) {
   SimulatedCluster cluster(11, 3, 2, SomeTrouble());
   ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
-  const std::string path = orchestrator::JournalPath(SimulatedCluster::kResults);
+  const std::string path = orchestrator::GetJournalPath(SimulatedCluster::kResults);
   const Result<storage::LogContents> log = storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
   ASSERT_TRUE(log.ok());
   ASSERT_GT(log->records.size(), 50U);

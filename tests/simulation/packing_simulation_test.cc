@@ -190,7 +190,7 @@ SweepPlan Small(int trials, PackMode pack, std::int64_t steps = 2000) {
     specs.push_back(testing::TrialBuilder(static_cast<std::uint64_t>(i)).Steps(steps).Build());
     specs.back().execution.pack = pack;
   }
-  return testing::PlanOf(std::move(specs));
+  return testing::MakePlan(std::move(specs));
 }
 
 double Makespan(PackMode pack, int slots, const std::function<double(int)>& speed) {
@@ -277,7 +277,7 @@ TEST(PackingSimulation, TrialsOfDifferentGeneratorsAreNotShared) {
       specs.push_back(spec);
     }
     Machines machines(1, 1, [](int n) { return 100.0 * n; });
-    machines.Run(testing::PlanOf(std::move(specs)));
+    machines.Run(testing::MakePlan(std::move(specs)));
     EXPECT_EQ(machines.core().CountIn(TrialState::succeeded), 2U);
     EXPECT_EQ(machines.widest(), 1);
   }
@@ -298,7 +298,7 @@ TEST(PackingSimulation, GangsAndCrashesAndSharingGoTogether) {
     machines.seed = seed * 1'000'003;
     machines.crash = 0.001;
     machines.agent_death = 0.0005;
-    machines.Run(testing::PlanOf(std::move(specs)));
+    machines.Run(testing::MakePlan(std::move(specs)));
     EXPECT_EQ(machines.core().CountIn(TrialState::succeeded), kTrials);
     EXPECT_EQ(machines.shared_gangs(), 0);
     EXPECT_EQ(machines.core().fleet.CountLiveSlots(), 4);

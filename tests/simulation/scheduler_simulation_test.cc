@@ -43,7 +43,7 @@ TEST(SchedulerSimulation, QuietClusterFinishesEveryTrial) {
   ExpectEnded(cluster, plan);
   EXPECT_EQ(cluster.core().CountIn(TrialState::succeeded), plan.trials.size());
   EXPECT_EQ(cluster.core().counters.stale, 0U);
-  EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 0);
+  EXPECT_EQ(orchestrator::ChooseSweepExitCode(cluster.core()), 0);
 }
 
 TEST(SchedulerSimulation, EverySeedOfAHeavyStormEnds) {
@@ -110,7 +110,7 @@ SweepPlan MixedPlan() {
   for (std::uint64_t seed = 0; seed < 24; ++seed)
     trials.push_back(
         TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(1 + static_cast<int>(seed) % 4).Build());
-  return PlanOf(std::move(trials));
+  return MakePlan(std::move(trials));
 }
 
 TEST(SchedulerSimulation, GangsStartWholeAndEndInEveryStorm) {
@@ -162,7 +162,7 @@ TEST(SchedulerSimulation, AgentsThatNeverComeBackCostNoTrial) {
       ++whole;
     } else {
       ++stuck;
-      EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
+      EXPECT_EQ(orchestrator::ChooseSweepExitCode(cluster.core()), 75);
       ASSERT_TRUE(cluster.core().stop);
       EXPECT_NE(cluster.core().stop->cause.find("nothing could start"), std::string::npos);
       cluster.StopFaults();
@@ -213,7 +213,7 @@ TEST(SchedulerSimulation, StoppedSweepKeepsItsStateAndGoesOn) {
     OnStopRequested(cluster.core(), "SIGTERM", 5, cluster.now(), outbox);
     // These workers do not save in time.
     ASSERT_TRUE(cluster.RunToEnd(100).ok());
-    EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
+    EXPECT_EQ(orchestrator::ChooseSweepExitCode(cluster.core()), 75);
     ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
     ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
     EXPECT_EQ(cluster.core().CountIn(TrialState::succeeded), plan.trials.size());

@@ -169,7 +169,7 @@ TEST_P(SearchSimulation, JournalPlansARoundBeforeItLeases) {
   SimulatedCluster cluster(5, 2, 1, SomeTrouble());
   ASSERT_TRUE(cluster.StartSearch(plan).ok());
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
-  const std::string path = orchestrator::JournalPath(SimulatedCluster::kResults);
+  const std::string path = orchestrator::GetJournalPath(SimulatedCluster::kResults);
   const Result<storage::LogContents> log = storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
   ASSERT_TRUE(log.ok());
   orchestrator::Core core(orchestrator::Settings{});
@@ -195,7 +195,7 @@ TEST_P(SearchSimulation, StopBetweenTwoRoundsIsNoEnd) {
   while (cluster.core().plan().size() == GetParam().first) ASSERT_TRUE(cluster.Step().ok());
   orchestrator::OnStopRequested(cluster.core(), "a signal", 0, cluster.now(), outbox);
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
-  EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
+  EXPECT_EQ(orchestrator::ChooseSweepExitCode(cluster.core()), 75);
 }
 
 TEST_P(SearchSimulation, PlanThatLosesATrialIsRefused) {
@@ -244,7 +244,7 @@ struct Decisions {
 // Replays the journal: every suggestion has to follow from what had ended when it was decided.
 Decisions ReadDecisions(SimulatedCluster& cluster) {
   Decisions decisions;
-  const std::string path = orchestrator::JournalPath(SimulatedCluster::kResults);
+  const std::string path = orchestrator::GetJournalPath(SimulatedCluster::kResults);
   const Result<storage::LogContents> log = storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
   if (!log.ok()) return decisions;
   orchestrator::Core core(orchestrator::Settings{});
@@ -298,7 +298,7 @@ TEST(AshaSimulation, EveryDecisionFollowsTheRuleAndNoSlotWaits) {
     EXPECT_EQ(decisions.breach, "");
     EXPECT_EQ(decisions.trials, ListSuggestedTrials(cluster));
     EXPECT_TRUE(ListOpenRungs(ListTried(cluster.core()), 2, kBounds.size()).empty());
-    EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 0);
+    EXPECT_EQ(orchestrator::ChooseSweepExitCode(cluster.core()), 0);
     runs.insert(decisions.trials);
   }
   EXPECT_GT(runs.size(), 1U);  // the order of ends does decide
@@ -369,7 +369,7 @@ void GoOnWithAnother(const Method& first, const Method& second, std::size_t on_f
   const Status ended = cluster.RunToEnd(kPatience);
   ASSERT_TRUE(ended.ok()) << ended.message();
   const orchestrator::Core& core = cluster.core();
-  EXPECT_EQ(orchestrator::SweepExitCode(core), 0);
+  EXPECT_EQ(orchestrator::ChooseSweepExitCode(core), 0);
   for (std::size_t i = 0; i < core.plan().size(); ++i)
     EXPECT_EQ(FindSuggestion(core.At(core.plan()[i]).spec), i) << "a gap, after which the search cannot go on";
   const std::vector<TriedSetting> tried = ListTried(core);
@@ -446,7 +446,7 @@ TEST(AshaSimulation, StopIsNoEnd) {
   while (cluster.core().plan().size() < 5) ASSERT_TRUE(cluster.Step().ok());
   orchestrator::OnStopRequested(cluster.core(), "a signal", 0, cluster.now(), outbox);
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
-  EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
+  EXPECT_EQ(orchestrator::ChooseSweepExitCode(cluster.core()), 75);
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ void SimulatedCluster::Finish(int rank, std::optional<Worker>& slot) {
   // What a deterministic trial gives: a function of the trial alone.
   const double score = static_cast<double>(slot->attempt.trial.bits() % 1000) / 1000;
   ended.metrics = {{"test.accuracy", score}, {"public.accuracy", score}};
-  ended.parameters_digest = Sha256Hex(slot->attempt.trial.Hex());
+  ended.parameters_digest = ComputeSha256Hex(slot->attempt.trial.Hex());
   ended.file = "trials/x/attempt.h5";
   Say(rank, ended, &*slot);
   const Worker leader = *slot;

@@ -51,7 +51,7 @@ std::int64_t CountAnswered(TeacherModel& teacher, double threshold_noise) {
 
 double ClaimedMu(std::vector<privacy::PrivacyEvent> events) {
   for (privacy::PrivacyEvent& event : events) event.count = 1;
-  return privacy::ComposedMu(privacy::ComposeEvents(privacy::kMember, events).gaussian);
+  return privacy::ComputeComposedMu(privacy::ComposeEvents(privacy::kMember, events).gaussian);
 }
 
 std::vector<privacy::PrivacyEvent> Events(double threshold_noise) {

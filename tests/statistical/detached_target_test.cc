@@ -44,7 +44,7 @@ at::Tensor InputGradient(const at::Tensor& jacobian, Mechanism& mechanism, const
   const at::Tensor logits = inputs.matmul(Wave(5, kClasses, 1));
   const Answers answers = ask(teacher, {inputs, logits, 0});
   const at::Tensor released = ChargeAndRelease(mechanism, answers, book).value().values;
-  const at::Tensor y = SoftTarget(logits.detach(), released, 250);
+  const at::Tensor y = ComputeSoftTarget(logits.detach(), released, 250);
   const at::Tensor loss = -(y * logits.log_softmax(-1)).sum();
   return torch::autograd::grad({loss}, {inputs})[0];
 }

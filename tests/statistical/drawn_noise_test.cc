@@ -148,7 +148,7 @@ TEST_F(Mutants, OneNoiseVectorForTheBatchCountedPerRowIsCaught) {
 }
 
 // Two fresh processes of one trial: each makes its mechanism from the spec alone.
-Alarm SourceOf(const std::function<std::unique_ptr<Mechanism>()>& make) {
+Alarm FindSource(const std::function<std::unique_ptr<Mechanism>()>& make) {
   const auto first = make(), second = make();
   const Drawn a = DrawGradientNoise(*first, 2, kRows, kClasses), b = DrawGradientNoise(*second, 2, kRows, kClasses);
   return CheckSource(a.event, a.draws, b.draws);
@@ -165,7 +165,7 @@ TrialSpec Spec(NoiseMode noise) {
 TEST(NoiseSource, SecureAndSeededTrialsAreWhatTheirEventsSay) {
   for (const NoiseMode mode : {NoiseMode::secure, NoiseMode::seeded}) {
     const TrialSpec spec = Spec(mode);
-    EXPECT_THAT(SourceOf([&] { return MakeMechanism(spec, kClasses, 1, MakeNoiseKey(spec)).value(); }), IsEmpty());
+    EXPECT_THAT(FindSource([&] { return MakeMechanism(spec, kClasses, 1, MakeNoiseKey(spec)).value(); }), IsEmpty());
   }
 }
 
@@ -175,12 +175,12 @@ TEST_F(Mutants, KeyReusedAcrossAttemptsIsCaught) {
     privacy::PrivacyEvent claimed = Gradient(Settings(), noise::NoiseKey::FromOperatingSystem())->Describe(1);
     return std::make_unique<NotPrivateMechanism>(claimed, Gradient(Settings(), Seeded()));
   };
-  EXPECT_THAT(SourceOf(attempt), HasSubstr("the same noise"));
+  EXPECT_THAT(FindSource(attempt), HasSubstr("the same noise"));
 }
 
 TEST_F(Mutants, SeededSourceCalledSecureIsCaught) {
   const TrialSpec spec = Spec(NoiseMode::seeded);
-  const auto alarm = SourceOf([&]() -> std::unique_ptr<Mechanism> {
+  const auto alarm = FindSource([&]() -> std::unique_ptr<Mechanism> {
     auto inner = MakeMechanism(spec, kClasses, 1, MakeNoiseKey(spec)).value();
     privacy::PrivacyEvent claimed = inner->Describe(1);
     claimed.source = privacy::NoiseSource::secure_lattice;

@@ -53,7 +53,7 @@ Alarm CheckLaw(const std::vector<std::int64_t>& counts, const std::vector<double
   return statistic < bound ? Alarm() : "chi-square is " + std::to_string(statistic);
 }
 
-std::vector<double> LawOf(std::int64_t label, unsigned candidates, double epsilon0 = kEpsilon) {
+std::vector<double> ComputeLaw(std::int64_t label, unsigned candidates, double epsilon0 = kEpsilon) {
   const double k = __builtin_popcount(candidates), kept = std::exp(epsilon0) / (std::exp(epsilon0) + k - 1);
   std::vector<double> law(kClasses, 0.0);
   for (std::int64_t c = 0; c < kClasses; ++c) {
@@ -67,12 +67,12 @@ std::vector<double> LawOf(std::int64_t label, unsigned candidates, double epsilo
 TEST(LabelResponseLaw, IsRandomisedResponseOverTheCandidates) {
   for (const unsigned candidates : {0b111111U, 0b011010U, 0b000110U}) {
     for (std::int64_t label = 0; label < kClasses; ++label)
-      EXPECT_EQ(CheckLaw(Answered(label, candidates), LawOf(label, candidates), kLabels), "") << label;
+      EXPECT_EQ(CheckLaw(Answered(label, candidates), ComputeLaw(label, candidates), kLabels), "") << label;
   }
 }
 
 TEST(LabelResponseLaw, TellsATenthMoreEpsilonApart) {
-  EXPECT_NE(CheckLaw(Answered(2, 0b111111U, 1.1 * kEpsilon), LawOf(2, 0b111111U), kLabels), "");
+  EXPECT_NE(CheckLaw(Answered(2, 0b111111U, 1.1 * kEpsilon), ComputeLaw(2, 0b111111U), kLabels), "");
 }
 
 TEST(ReleaseAudit, LabelGivesAwayItsEpsilonAndNoMore) {
@@ -99,7 +99,7 @@ TEST(LatticeLaplaceLaw, EveryValueHasItsProbability) {
     std::vector<double> law;
     double rest = 1;
     for (std::int64_t k = -kReach; k <= kReach; ++k) {
-      law.push_back(noise::LatticeLaplaceProbability(rate, k));
+      law.push_back(noise::ComputeLatticeLaplaceProbability(rate, k));
       rest -= law.back();
     }
     law.push_back(rest);

@@ -40,10 +40,10 @@ struct Audit {
 };
 
 // What `times` equal releases claim of an example that is added, by the event of one.
-double MuOf(const privacy::PrivacyEvent& event, std::int64_t times = 1) {
+double ComputeMu(const privacy::PrivacyEvent& event, std::int64_t times = 1) {
   privacy::PrivacyEvent all = event;
   all.count = times;
-  return privacy::ComposedMu(privacy::ComposeEvents(privacy::kExampleAdded, {all}).gaussian);
+  return privacy::ComputeComposedMu(privacy::ComposeEvents(privacy::kExampleAdded, {all}).gaussian);
 }
 
 Audit Compare(double mu_claimed, std::int64_t hits, std::int64_t false_hits) {
@@ -51,7 +51,7 @@ Audit Compare(double mu_claimed, std::int64_t hits, std::int64_t false_hits) {
   Audit audit;
   audit.mu_claimed = mu_claimed;
   audit.mu_lower = MuLowerBound(hits, false_hits, kTrials);
-  audit.epsilon_claimed = privacy::GaussianEpsilon(kDelta, mu_claimed);
+  audit.epsilon_claimed = privacy::ComputeGaussianEpsilon(kDelta, mu_claimed);
   const double power = ClopperPearson(hits, kTrials).low, error = ClopperPearson(false_hits, kTrials).high;
   audit.epsilon_lower = std::max(0.0, std::log((power - kDelta) / error));
   return audit;
@@ -193,7 +193,7 @@ Audit AuditDpSgd(bool unclipped) {
     return count;
   };
   const DpSgdStep step = DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
-  return Compare(MuOf(step.Describe(1)), hits(true), hits(false));
+  return Compare(ComputeMu(step.Describe(1)), hits(true), hits(false));
 }
 
 TEST(ReleaseAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
@@ -231,7 +231,7 @@ Audit AuditEmbedding(double drawn, double claimed, bool unshortened = false) {
   };
   const auto event =
       ClassEmbedding::Create({claimed, 2, 4}, noise::NoiseKey::FromOperatingSystem()).value().Describe(1);
-  return Compare(MuOf(event), hits(true), hits(false));
+  return Compare(ComputeMu(event), hits(true), hits(false));
 }
 
 TEST(ReleaseAudit, EmbeddingGivesAwayWhatItsEventClaimsAndNoMore) {
@@ -376,7 +376,7 @@ Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
   DpSgdSettings told = settings;
   told.noise_multiplier = claimed;
   const DpSgdStep step = DpSgdStep::Create(told, noise::NoiseKey::FromOperatingSystem()).value();
-  return Compare(MuOf(step.Describe(1), counted), hits(true), hits(false));
+  return Compare(ComputeMu(step.Describe(1), counted), hits(true), hits(false));
 }
 
 TEST(ReleaseAudit, DpGdStepsLeakNoMoreThanClaimed) {

@@ -71,7 +71,7 @@ Alarm CheckLaw(const std::vector<std::int64_t>& counts, const std::vector<double
   return statistic < bound ? Alarm() : "chi-square is " + std::to_string(statistic);
 }
 
-std::vector<double> LawOf(std::int64_t label, double epsilon = kEpsilon) {
+std::vector<double> ComputeLaw(std::int64_t label, double epsilon = kEpsilon) {
   std::vector<double> law(kClasses + 1, 0.0);
   const double k = kPast - kFirst, kept = std::exp(epsilon) / (std::exp(epsilon) + k - 1);
   const bool inside = label >= kFirst && label < kPast;
@@ -95,11 +95,11 @@ double EpsilonLowerBound(const Make& make, std::int64_t label, std::int64_t othe
 
 TEST(RandomizedResponseLaw, IsTheOneItsEventSpeaksOf) {
   for (std::int64_t label = 0; label < kClasses; ++label)
-    EXPECT_EQ(CheckLaw(Answered([] { return Response(); }, label), LawOf(label)), "") << label;
+    EXPECT_EQ(CheckLaw(Answered([] { return Response(); }, label), ComputeLaw(label)), "") << label;
 }
 
 TEST(RandomizedResponseLaw, TellsAQuarterMoreEpsilonApart) {
-  EXPECT_NE(CheckLaw(Answered([] { return Response(1.25 * kEpsilon); }, 2), LawOf(2)), "");
+  EXPECT_NE(CheckLaw(Answered([] { return Response(1.25 * kEpsilon); }, 2), ComputeLaw(2)), "");
 }
 
 TEST(ReleaseAudit, RandomizedResponseLeaksNoMoreThanClaimed) {
@@ -120,16 +120,16 @@ std::unique_ptr<Mechanism> Soft() { return Printed(ResponseForm::soft, 0); }
 std::unique_ptr<Mechanism> Equation5() { return Printed(ResponseForm::every_class, kPast - kFirst); }
 
 // The law of the soft form: what the working form says of the teacher's own class is said in soft values.
-std::vector<double> SoftLawOf(std::int64_t label) {
-  std::vector<double> law = LawOf(label);
+std::vector<double> ComputeSoftLaw(std::int64_t label) {
+  std::vector<double> law = ComputeLaw(label);
   if (label >= kFirst && label < kPast) std::swap(law[static_cast<std::size_t>(label)], law.back());
   return law;
 }
 
 // Equation 5: e^e / (e^e + c - 1) and 1 / (e^e + c - 1) over all classes for a candidate, 1 / k over the candidates
 // otherwise.
-std::vector<double> Equation5LawOf(std::int64_t label) {
-  if (label < kFirst || label >= kPast) return LawOf(label);
+std::vector<double> ComputeEquation5Law(std::int64_t label) {
+  if (label < kFirst || label >= kPast) return ComputeLaw(label);
   const double total = std::exp(kEpsilon) + kClasses - 1;
   std::vector<double> law(kClasses + 1, 1 / total);
   law[static_cast<std::size_t>(label)] = std::exp(kEpsilon) / total;
@@ -139,15 +139,15 @@ std::vector<double> Equation5LawOf(std::int64_t label) {
 
 TEST(RandomizedResponseLaw, PrintedFormsAreThoseOfTheirPapers) {
   for (std::int64_t label = 0; label < kClasses; ++label) {
-    EXPECT_EQ(CheckLaw(Answered(Soft, label), SoftLawOf(label)), "") << label;
-    EXPECT_EQ(CheckLaw(Answered(Equation5, label), Equation5LawOf(label)), "") << label;
+    EXPECT_EQ(CheckLaw(Answered(Soft, label), ComputeSoftLaw(label)), "") << label;
+    EXPECT_EQ(CheckLaw(Answered(Equation5, label), ComputeEquation5Law(label)), "") << label;
   }
 }
 
 TEST(ReleaseAudit, SoftAnswerCalledRandomizedResponseIsCaught) {
   // Two teachers sure of the same class whose soft values differ: what one says the other never does.
   EXPECT_GT(Answered(Soft, 2).back(), 0);
-  EXPECT_NE(CheckLaw(Answered(Soft, 2), LawOf(2)), "");
+  EXPECT_NE(CheckLaw(Answered(Soft, 2), ComputeLaw(2)), "");
   EXPECT_GT(EpsilonLowerBound(Soft, 2, 0), 2 * kEpsilon);
 }
 
@@ -156,7 +156,7 @@ TEST(ReleaseAudit, Equation5WithFewerCandidatesThanClassesIsCaught) {
   EXPECT_EQ(Answered(Equation5, 0)[5], 0);
   EXPECT_GT(Answered(Equation5, 2)[5], 0);
   EXPECT_GT(EpsilonLowerBound(Equation5, 2, 0), 2 * kEpsilon);
-  EXPECT_NE(CheckLaw(Answered(Equation5, 2), LawOf(2)), "");
+  EXPECT_NE(CheckLaw(Answered(Equation5, 2), ComputeLaw(2)), "");
 }
 
 // Each of three members by itself: every member's answers have the law that its event speaks of, and what one member

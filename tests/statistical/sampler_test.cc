@@ -26,10 +26,10 @@ double LatticeChiSquareTail(double scale, double claimed_scale, std::size_t n, s
   std::map<std::int64_t, double> seen;
   for (const std::int32_t draw : draws) seen[draw] += 1;
   std::int64_t edge = 0;
-  while (LatticeGaussianProbability(claimed_scale, edge + 1) * static_cast<double>(n) >= 20) ++edge;
+  while (ComputeLatticeGaussianProbability(claimed_scale, edge + 1) * static_cast<double>(n) >= 20) ++edge;
   double statistic = 0, inside = 0, seen_low = 0, seen_high = 0;
   for (std::int64_t k = -edge; k <= edge; ++k) {
-    const double p = LatticeGaussianProbability(claimed_scale, k), expected = p * static_cast<double>(n);
+    const double p = ComputeLatticeGaussianProbability(claimed_scale, k), expected = p * static_cast<double>(n);
     inside += p;
     statistic += (seen[k] - expected) * (seen[k] - expected) / expected;
   }
@@ -71,7 +71,7 @@ TEST(LatticeGaussianFit, TailsHoldTheExactMass) {
   }
   for (const int z : {3, 4, 5}) {
     double mass = 0;
-    for (std::int64_t k = z * 25 + 1; k < 400; ++k) mass += 2 * LatticeGaussianProbability(scale, k);
+    for (std::int64_t k = z * 25 + 1; k < 400; ++k) mass += 2 * ComputeLatticeGaussianProbability(scale, k);
     const boost::math::poisson count(mass * kRounds * 1e6);
     EXPECT_GE(beyond[z], boost::math::quantile(count, kFalseAlarm / 6)) << z;
     EXPECT_LE(beyond[z], boost::math::quantile(boost::math::complement(count, kFalseAlarm / 6))) << z;

@@ -124,7 +124,7 @@ TEST(StepAudit, VoteHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
 
 TEST(StepAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
   TrialSpec spec;
-  const auto finding = AuditDpSgdStep(ScaledDpSgdStep(spec, 3), spec.release.norm_bound, {.samples = 50'000});
+  const auto finding = AuditDpSgdStep(MakeScaledDpSgdStep(spec, 3), spec.release.norm_bound, {.samples = 50'000});
   ASSERT_TRUE(finding.ok());
   EXPECT_DOUBLE_EQ(*finding->mu_proven, 3);
   ExpectTightAndTrue(*finding);

@@ -92,7 +92,7 @@ TEST(StructureMutants, FixedBatchesUnderPoissonAccountingAreCaught) {
   constexpr std::int64_t kExamples = 200;
   constexpr double kRate = 0.2;
   for (const NoiseMode mode : {NoiseMode::secure, NoiseMode::seeded}) {
-    const auto real = [mode](std::int64_t step) { return PoissonSample(kExamples, kRate, mode, 7, step); };
+    const auto real = [mode](std::int64_t step) { return DrawPoissonSample(kExamples, kRate, mode, 7, step); };
     EXPECT_THAT(CheckPoissonSamples(real, kExamples, kRate), IsEmpty());
   }
   const auto fixed = [](std::int64_t) {
@@ -117,7 +117,7 @@ TEST(StructureMutants, BatchNormInADpSgdNetworkIsCaught) {
 }
 
 TEST(StructureMutants, OverlappingShardsAreCaught) {
-  const at::Tensor shards = DisjointShards(1003, 10);
+  const at::Tensor shards = MakeDisjointShards(1003, 10);
   EXPECT_TRUE(CheckDisjoint(shards, 1003).ok());
   at::Tensor overlapping = shards.clone();
   overlapping[3][17] = overlapping[7][2].item<std::int64_t>();

@@ -15,7 +15,7 @@
 namespace retort::testing {
 namespace {
 
-std::string FolderOf(const std::string& path) {
+std::string GetFolder(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
@@ -127,12 +127,12 @@ void FaultInjectionEnv::Put(const std::string& path, const std::string& bytes) {
   durable_[path] = file;
 }
 
-Status FaultInjectionEnv::SyncFolderOf(const std::string& path) {
+Status FaultInjectionEnv::SyncFolder(const std::string& path) {
   RETORT_RETURN_IF_ERROR(Begin());
-  const std::string folder = FolderOf(path);
-  std::erase_if(durable_, [&](const auto& entry) { return FolderOf(entry.first) == folder; });
+  const std::string folder = GetFolder(path);
+  std::erase_if(durable_, [&](const auto& entry) { return GetFolder(entry.first) == folder; });
   for (const auto& [name, file] : live_) {
-    if (FolderOf(name) == folder) durable_[name] = file;
+    if (GetFolder(name) == folder) durable_[name] = file;
   }
   return {};
 }
@@ -142,9 +142,9 @@ Result<std::unique_ptr<storage::AppendFile>> FaultInjectionEnv::OpenAppend(const
   if (stopped_) return Stopped();
   if (live_.count(path) == 0) {
     RETORT_RETURN_IF_ERROR(Begin());
-    if (folders_.count(FolderOf(path)) == 0) return storage::FileError(ENOENT, "create", path);
+    if (folders_.count(GetFolder(path)) == 0) return storage::FileError(ENOENT, "create", path);
     live_[path] = std::make_shared<File>();
-    RETORT_RETURN_IF_ERROR(SyncFolderOf(path));
+    RETORT_RETURN_IF_ERROR(SyncFolder(path));
   }
   return std::unique_ptr<storage::AppendFile>(std::make_unique<OpenFile>(*this, path, live_.at(path)));
 }
@@ -164,7 +164,7 @@ Status FaultInjectionEnv::WriteFileAtomically(const std::string& path, std::stri
 
 Status FaultInjectionEnv::WriteWhole(const std::string& path, std::string_view bytes) {
   const std::string temporary = path + std::string(storage::kTemporarySuffix);
-  if (folders_.count(FolderOf(path)) == 0) return storage::FileError(ENOENT, "create", path);
+  if (folders_.count(GetFolder(path)) == 0) return storage::FileError(ENOENT, "create", path);
   auto file = std::make_shared<File>();
   bool half = false;
   Status status = Begin(&half);
@@ -183,7 +183,7 @@ Status FaultInjectionEnv::WriteWhole(const std::string& path, std::string_view b
   live_.erase(temporary);
   live_[path] = file;
   if (on_published) on_published(path);
-  return SyncFolderOf(path);
+  return SyncFolder(path);
 }
 
 Status FaultInjectionEnv::PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) {
@@ -224,10 +224,10 @@ Result<std::vector<std::string>> FaultInjectionEnv::List(const std::string& dire
   if (folders_.count(directory) == 0) return storage::FileError(ENOENT, "list folder", directory);
   std::set<std::string> names;
   for (const auto& [path, file] : live_) {
-    if (FolderOf(path) == directory) names.insert(path.substr(directory.size() + 1));
+    if (GetFolder(path) == directory) names.insert(path.substr(directory.size() + 1));
   }
   for (const std::string& folder : folders_) {
-    if (folder != directory && folder.find('/') != std::string::npos && FolderOf(folder) == directory) {
+    if (folder != directory && folder.find('/') != std::string::npos && GetFolder(folder) == directory) {
       names.insert(folder.substr(directory.size() + 1));
     }
   }

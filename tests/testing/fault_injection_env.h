@@ -94,7 +94,7 @@ class FaultInjectionEnv final : public storage::Env {
   [[nodiscard]] bool Forgets(const std::string& path) const;
   // ok: do it. Otherwise `half` says whether half of the bytes are still written. Holds the mutex, as what follows.
   Status Begin(bool* half = nullptr);
-  Status SyncFolderOf(const std::string& path);
+  Status SyncFolder(const std::string& path);
   Status WriteWhole(const std::string& path, std::string_view bytes);
 
   OwnMutex mutex_;

@@ -73,7 +73,7 @@ inline storage::ResultRow SweptRow(const TrialSpec& spec, const orchestrator::At
   row.provenance_json = kSampleProvenance;
   row.axes = spec.axes;
   row.claims = SweptClaims(index);
-  row.row_digest = storage::RowDigest(row);
+  row.row_digest = storage::ComputeRowDigest(row);
   return row;
 }
 
@@ -87,8 +87,8 @@ inline std::vector<orchestrator::JournalEvent> FinishedTrial(const TrialSpec& sp
   ended.succeeded = true;
   ended.metrics = {{"test.accuracy", 0.9 - 1e-7 * x}, {"test.loss", 0.3 + 1e-6 * x}, {"test.top5", 0.99}};
   ended.timings = {{"seconds", 12.5 + 1e-4 * x}, {"step_seconds", 0.07 + 1e-8 * x}, {"seconds.data", 0.25}};
-  ended.parameters_digest = Sha256Hex(std::to_string(index));
-  ended.file = TrialDirectory(spec) + "/attempt-1/attempt.h5";
+  ended.parameters_digest = ComputeSha256Hex(std::to_string(index));
+  ended.file = GetTrialDirectory(spec) + "/attempt-1/attempt.h5";
   const double at = 1.7e9 + 0.01 * x;
   const Generation generation{static_cast<std::uint64_t>(index) + 1};
   const storage::ResultRow row = SweptRow(spec, ended, index);

@@ -176,7 +176,7 @@ std::vector<Trick> Tricks(const std::string& secret, const std::string& other, s
   };
 }
 
-std::string BytesOf(const std::string& path) { return storage::PosixEnv().ReadFile(path).value(); }
+std::string ReadBytes(const std::string& path) { return storage::PosixEnv().ReadFile(path).value(); }
 
 // HDF5 leaves identifiers open that nobody closed; all of the file go with it.
 hid_t StrongAccess() {
@@ -190,7 +190,7 @@ hid_t StrongAccess() {
 std::vector<HostileFile> HostileFiles(const std::string& folder, const std::string& secret, std::size_t depth) {
   const std::string path = folder + "/built.h5", other = folder + "/other.h5";
   RETORT_CHECK(storage::WriteAttemptFile(storage::PosixEnv(), path, SampleAttempt()).ok());
-  const std::string sealed = BytesOf(path);
+  const std::string sealed = ReadBytes(path);
   const std::string sound(storage::Unseal(sealed, path).value());
   std::vector<HostileFile> files;
   for (const Trick& trick : Tricks(secret, other, depth)) {
@@ -199,7 +199,7 @@ std::vector<HostileFile> HostileFiles(const std::string& folder, const std::stri
     RETORT_CHECK(file >= 0);
     trick.add(file);
     RETORT_CHECK(H5Fclose(file) >= 0);
-    const std::string bytes = BytesOf(path);
+    const std::string bytes = ReadBytes(path);
     files.push_back({trick.kind, bytes + storage::MakeSeal(bytes), trick.reason});
   }
   RETORT_CHECK(storage::PosixEnv().Remove(path).ok());

@@ -14,7 +14,7 @@ inline TrialSpec MakeKindSample(TrialKind kind) {
   TrialSpec spec;
   spec.role = IsTeacher(kind) ? Role::teacher : Role::student;
   if (IsTeacher(kind)) spec.method = ChooseTeacherMethod(kind, false).name;
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     if (IsTeacher(kind) || IsSoundKind(kind) || method.kind != kind) continue;
     spec.method = method.name;
     break;

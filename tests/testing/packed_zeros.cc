@@ -24,7 +24,7 @@ std::string Deflated(std::string_view bytes, int flush) {
   return out;
 }
 
-std::uint32_t ChecksumOf(Packing packing, std::string_view bytes) {
+std::uint32_t ComputeChecksum(Packing packing, std::string_view bytes) {
   const auto* first = reinterpret_cast<const Bytef*>(bytes.data());
   const auto size = static_cast<uInt>(bytes.size());
   return static_cast<std::uint32_t>(packing == Packing::zlib ? adler32(1, first, size) : crc32(0, first, size));
@@ -47,12 +47,12 @@ std::string BigEndian(std::uint32_t value) {
 std::string PackedZeros(Packing packing, std::string_view head, std::uint64_t mebibytes, std::uint32_t& checksum) {
   const std::string zeros(kMebibyte, '\0');
   const std::string piece = Deflated(zeros, Z_FULL_FLUSH);
-  const std::uint32_t of_zeros = ChecksumOf(packing, zeros);
+  const std::uint32_t of_zeros = ComputeChecksum(packing, zeros);
   std::string packed = packing == Packing::gzip   ? std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10)
                        : packing == Packing::zlib ? std::string("\x78\xda", 2)
                                                   : std::string();
   packed += Deflated(head, Z_FULL_FLUSH);
-  checksum = ChecksumOf(packing, head);
+  checksum = ComputeChecksum(packing, head);
   for (std::uint64_t i = 0; i < mebibytes; ++i) {
     packed += piece;
     checksum = Combined(packing, checksum, of_zeros, kMebibyte);

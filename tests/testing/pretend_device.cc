@@ -80,7 +80,7 @@ class Arena {
   }
 
   // Tensors hold blocks of the pool still. Autograd's thread lets go of its last ones a moment after the step.
-  [[nodiscard]] bool HoldsOf(std::int64_t pool) {
+  [[nodiscard]] bool HoldsPool(std::int64_t pool) {
     const auto holds = [&] {
       const std::lock_guard lock(mutex_);
       return std::any_of(blocks_.begin(), blocks_.end(),
@@ -686,7 +686,7 @@ class PretendGraph final : public worker::DeviceGraph {
     const Status said = RunRecorded(body, tape_);
     TheArena().Restore(before);
     if (!said.ok()) return said;
-    if (TheArena().HoldsOf(tape_.pool)) return Refused("in a recorded step: a tensor that it made outlasts it");
+    if (TheArena().HoldsPool(tape_.pool)) return Refused("in a recorded step: a tensor that it made outlasts it");
     return {};
   }
 

@@ -88,11 +88,11 @@ int main(int argc, char** argv) {
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0) {
     const auto answer = retort::cluster::MakeCudaAnswer("pretend", retort::testing::kPretendDevices);
-    return retort::ExitCode(link.Send({{}, {}, 0, answer}).code());
+    return retort::GetExitCode(link.Send({{}, {}, 0, answer}).code());
   }
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
   retort::worker::PrepareTorch();
   const retort::Status status = retort::testing::Serve(link);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
-  return retort::ExitCode(status.code());
+  return retort::GetExitCode(status.code());
 }

@@ -28,5 +28,5 @@ int main(int argc, char** argv) {
   }
   const retort::Status status = WriteSample(argv[1]);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
-  return retort::ExitCode(status.code());
+  return retort::GetExitCode(status.code());
 }

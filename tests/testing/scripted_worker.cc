@@ -164,7 +164,7 @@ class ScriptedTrial {
     ended.succeeded = true;
     ended.metrics = {{"test.accuracy", static_cast<double>(spec_.id.bits() % 1000) / 1000}};
     if (Selected()) ended.metrics.emplace_back(spec_.score, static_cast<double>(spec_.id.bits() % 997) / 997);
-    ended.parameters_digest = retort::Sha256Hex(spec_.id.Hex());
+    ended.parameters_digest = retort::ComputeSha256Hex(spec_.id.Hex());
     const std::string path = start_.attempt_directory + "/attempt.h5";
     retort::storage::AttemptFile file;
     file.trial = spec_.id.Hex();

@@ -126,7 +126,7 @@ inline storage::ResultRow SampleRow() {
   row.attempt_file = "trials/dpdfd-sound-digits-s0-1f3a9c2e00000001/attempt-2/attempt.h5";
   row.axes = {{"method", "dpdfd"}, {"sigma", "100"}, {"claim", "example"}};
   row.claims = SampleClaims();
-  row.row_digest = storage::RowDigest(row);
+  row.row_digest = storage::ComputeRowDigest(row);
   return row;
 }
 
@@ -146,7 +146,7 @@ inline storage::ResultRow SampleFailedRow() {
   row.spec_json = R"({"method":"dpsgd"})";
   row.provenance_json = "{}";
   row.axes = {{"method", "dpsgd"}, {"sigma", "2.5"}};
-  row.row_digest = storage::RowDigest(row);
+  row.row_digest = storage::ComputeRowDigest(row);
   return row;
 }
 

@@ -32,9 +32,9 @@ int main(int argc, char** argv) {
   if (!retort::orchestrator::IsWorldRankZero(options.environment)) {
     const retort::Result<int> agent = RunAgentRank(options);
     if (!agent.ok()) std::fprintf(stderr, "%s\n", agent.status().message().c_str());
-    return agent.ok() ? *agent : retort::ExitCode(agent.status().code());
+    return agent.ok() ? *agent : retort::GetExitCode(agent.status().code());
   }
   const retort::Result<int> code = RunSweep(plan, options);
   if (!code.ok()) std::fprintf(stderr, "error: %s\n", code.status().message().c_str());
-  return EndRun(options, code.ok() ? *code : retort::ExitCode(code.status().code()));
+  return EndRun(options, code.ok() ? *code : retort::GetExitCode(code.status().code()));
 }

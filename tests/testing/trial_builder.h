@@ -112,7 +112,7 @@ class TrialBuilder {
   TrialSpec spec_;
 };
 
-inline SweepPlan PlanOf(std::vector<TrialSpec> trials, const std::string& name = "tested") {
+inline SweepPlan MakePlan(std::vector<TrialSpec> trials, const std::string& name = "tested") {
   SweepPlan plan;
   plan.name = name;
   plan.file = name + ".toml";
@@ -130,7 +130,7 @@ inline SweepPlan FamilyPlan(int teachers, int students) {
     for (int s = 0; s < students; ++s)
       trials.push_back(
           TrialBuilder(static_cast<std::uint64_t>(100 * t + s)).Of(trials[static_cast<std::size_t>(t)]).Build());
-  return PlanOf(std::move(trials));
+  return MakePlan(std::move(trials));
 }
 
 }  // namespace retort::testing

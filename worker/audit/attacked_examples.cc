@@ -95,7 +95,7 @@ AttackedExamples ChooseAttacked(const AuditedTrial& trial) {
   return chosen;
 }
 
-std::vector<double> ConfidenceScores(const Network& network, const Examples& examples) {
+std::vector<double> ComputeConfidenceScores(const Network& network, const Examples& examples) {
   constexpr std::int64_t kRows = 256;
   const at::NoGradGuard no_grad;
   std::vector<double> scores;

@@ -14,7 +14,7 @@ namespace retort::worker::audit {
 
 // A student gives away most of what it was asked about (Jagielski et al. 2023, "Students parrot their teachers"), which
 // says nothing about what its teacher knows besides. So private examples that a student of direct training was asked
-// about are left out, and those that the public or the test split shows, too. Places alone, or pictures that are in
+// about are left out, and those that the public or the test split shows, too. Places alone, or images that are in
 // two splits, decide it, not what was learnt from an example: which of a pair is private stays a fair coin.
 struct AttackedExamples {
   Examples members, others;                 // of one size
@@ -34,6 +34,6 @@ struct AttackedExamples {
 
 // log(p / (1 - p)) of each example's own label, from the logits in double precision, in evaluation mode. Larger for
 // smaller losses. An answer that is not finite scores as the least.
-[[nodiscard]] std::vector<double> ConfidenceScores(const Network& network, const Examples& examples);
+[[nodiscard]] std::vector<double> ComputeConfidenceScores(const Network& network, const Examples& examples);
 
 }  // namespace retort::worker::audit

@@ -31,7 +31,7 @@ constexpr double kMu = 2, kSharedMu = 3;  // where 100,000, or 50,000, samples f
 constexpr std::int64_t kSamples = 100'000, kSharedSamples = 50'000;
 
 Result<AuditFinding> AuditEmbedding(const StepAuditSettings& settings) {
-  const release::EmbeddingSettings scaled = ScaledEmbedding(kSharedMu);
+  const release::EmbeddingSettings scaled = MakeScaledEmbedding(kSharedMu);
   const auto make = [scaled] {
     return release::ClassEmbedding::Create(scaled, noise::NoiseKey::FromOperatingSystem());
   };
@@ -56,7 +56,7 @@ Result<AuditFinding> AuditOwnStep(const AuditedTrial& trial) {
   switch (FindReleaseKind(kind)) {
     case ReleaseKind::steps:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;
-      return AuditDpSgdStep(ScaledDpSgdStep(spec, kSharedMu), spec.release.norm_bound, settings);
+      return AuditDpSgdStep(MakeScaledDpSgdStep(spec, kSharedMu), spec.release.norm_bound, settings);
     case ReleaseKind::embedding:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;
       return AuditEmbedding(settings);
@@ -74,14 +74,14 @@ Result<AuditFinding> AuditOwnStep(const AuditedTrial& trial) {
     case ReleaseKind::labels:
       break;
   }
-  return SkippedFinding(AuditKind::release_step, trial, WhyNoStep(kind));
+  return MakeSkippedFinding(AuditKind::release_step, trial, WhyNoStep(kind));
 }
 
 Result<AuditFinding> AuditReleases(const AuditedTrial& trial, const AuditProgress& progress) {
   progress("release-step", 0, 1);
   Result<AuditFinding> finding = AuditOwnStep(trial);
   if (!finding.ok() && finding.status().code() == StatusCode::refused)
-    return SkippedFinding(AuditKind::release_step, trial, finding.status().message());
+    return MakeSkippedFinding(AuditKind::release_step, trial, finding.status().message());
   if (finding.ok() && finding->ran && trial.inputs.spec.noise == NoiseMode::seeded)
     finding->note = "the trial itself drew seeded noise, and nothing is proven of it";
   return finding;

@@ -46,7 +46,7 @@ Result<AuditedTrial> LoadAuditedTrial(const privacy::AuditOrder& order, storage:
   return trial;
 }
 
-std::optional<double> ProvenEpsilon(const std::vector<privacy::Claim>& claims, const privacy::Relation& relation) {
+std::optional<double> FindProvenEpsilon(const std::vector<privacy::Claim>& claims, const privacy::Relation& relation) {
   std::optional<double> least;
   for (const privacy::Claim& claim : claims) {
     if (claim.status != privacy::ClaimStatus::proven || !std::isfinite(claim.epsilon)) continue;
@@ -56,17 +56,17 @@ std::optional<double> ProvenEpsilon(const std::vector<privacy::Claim>& claims, c
   return least;
 }
 
-privacy::AuditFinding SkippedFinding(privacy::AuditKind kind, const AuditedTrial& trial, std::string why) {
+privacy::AuditFinding MakeSkippedFinding(privacy::AuditKind kind, const AuditedTrial& trial, std::string why) {
   privacy::AuditFinding finding;
   finding.kind = kind;
-  finding.subject = KindName(FindKind(trial.inputs.spec));
+  finding.subject = GetKindName(FindKind(trial.inputs.spec));
   finding.ran = false;
   finding.confidence = trial.order.confidence;
   finding.note = std::move(why);
   return finding;
 }
 
-std::string WhyNoFinalNetwork(const AuditedTrial& trial) {
+std::string ExplainNoFinalNetwork(const AuditedTrial& trial) {
   const TrialKind kind = FindKind(trial.inputs.spec);
   if (IsEnsemble(kind)) return "an ensemble is never released; audit the students that it teaches";
   if (trial.inputs.spec.network == kTorchScript) return "a TorchScript module is audited through its students";
@@ -77,8 +77,8 @@ std::string WhyNoFinalNetwork(const AuditedTrial& trial) {
   return "";
 }
 
-Result<std::unique_ptr<Network>> NetworkWith(const TrialSpec& spec, const Dataset& data,
-                                             const std::vector<storage::TensorBlob>& parameters) {
+Result<std::unique_ptr<Network>> MakeNetworkWith(const TrialSpec& spec, const Dataset& data,
+                                                 const std::vector<storage::TensorBlob>& parameters) {
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
   const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
@@ -86,8 +86,8 @@ Result<std::unique_ptr<Network>> NetworkWith(const TrialSpec& spec, const Datase
   return network;
 }
 
-Result<std::unique_ptr<Network>> FinalNetwork(const AuditedTrial& trial) {
-  return NetworkWith(trial.inputs.spec, trial.inputs.data, trial.parameters);
+Result<std::unique_ptr<Network>> MakeFinalNetwork(const AuditedTrial& trial) {
+  return MakeNetworkWith(trial.inputs.spec, trial.inputs.data, trial.parameters);
 }
 
 }  // namespace retort::worker::audit

@@ -30,22 +30,23 @@ struct AuditedTrial {
                                                     const DeviceOpener& open);
 
 // The least finite proven epsilon of `claims` under the relation; nothing when there is none.
-[[nodiscard]] std::optional<double> ProvenEpsilon(const std::vector<privacy::Claim>& claims,
-                                                  const privacy::Relation& relation);
+[[nodiscard]] std::optional<double> FindProvenEpsilon(const std::vector<privacy::Claim>& claims,
+                                                      const privacy::Relation& relation);
 
 // A finding of `kind` that did not run.
-[[nodiscard]] privacy::AuditFinding SkippedFinding(privacy::AuditKind kind, const AuditedTrial& trial, std::string why);
+[[nodiscard]] privacy::AuditFinding MakeSkippedFinding(privacy::AuditKind kind, const AuditedTrial& trial,
+                                                       std::string why);
 
 // Why the trial has no final network that an attacker would see, or no private examples to attack; empty where there
 // is.
-[[nodiscard]] std::string WhyNoFinalNetwork(const AuditedTrial& trial);
+[[nodiscard]] std::string ExplainNoFinalNetwork(const AuditedTrial& trial);
 
 // The network of `spec` with the parameters that its trial ended with; `data` gives shape, classes and
 // device. Error: damage, when the parameters are not the network's.
-[[nodiscard]] Result<std::unique_ptr<Network>> NetworkWith(const TrialSpec& spec, const Dataset& data,
-                                                           const std::vector<storage::TensorBlob>& parameters);
+[[nodiscard]] Result<std::unique_ptr<Network>> MakeNetworkWith(const TrialSpec& spec, const Dataset& data,
+                                                               const std::vector<storage::TensorBlob>& parameters);
 
-// Where WhyNoFinalNetwork is empty. Error: damage, when the file does not fit its own spec.
-[[nodiscard]] Result<std::unique_ptr<Network>> FinalNetwork(const AuditedTrial& trial);
+// Where ExplainNoFinalNetwork is empty. Error: damage, when the file does not fit its own spec.
+[[nodiscard]] Result<std::unique_ptr<Network>> MakeFinalNetwork(const AuditedTrial& trial);
 
 }  // namespace retort::worker::audit

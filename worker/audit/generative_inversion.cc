@@ -36,15 +36,15 @@ constexpr double kMarginRate = 0.1, kMarginWeight = 0.2;
 constexpr std::int64_t kGmiSteps = 1500, kMarginSteps = 600, kGanSteps = 1000;
 constexpr std::int64_t kManyClasses = 100;  // are sought once each
 
-// The loss of each picture, f32 [rows], part of the graph.
+// The loss of each image, f32 [rows], part of the graph.
 using RowLoss = std::function<at::Tensor(const at::Tensor& pictures, const at::Tensor& labels)>;
 
 // Rows of a pass with a graph.
 std::int64_t MaxRowsWithGraph(const Network& target) {
-  return std::max<std::int64_t>(1, MaxRowsPerPass(target.input()) / 2);
+  return std::max<std::int64_t>(1, ComputeMaxRowsPerPass(target.input()) / 2);
 }
 
-// Gradients of each picture's loss by its own latent; zero where they are not finite.
+// Gradients of each image's loss by its own latent; zero where they are not finite.
 at::Tensor DifferentiateByLatents(const AttackGenerator& generator, const at::Tensor& latents, const at::Tensor& labels,
                                   const at::Tensor& told, const RowLoss& loss, std::int64_t rows_at_once) {
   const at::AutoGradMode graph(true);
@@ -54,12 +54,12 @@ at::Tensor DifferentiateByLatents(const AttackGenerator& generator, const at::Te
     at::Tensor leaf = latents.narrow(0, first, rows).detach().requires_grad_();
     const at::Tensor pictures = generator.Forward(leaf, told.narrow(0, first, rows));
     const at::Tensor value = loss(pictures, labels.narrow(0, first, rows)).sum();
-    parts.push_back(at::nan_to_num(VectorJacobian({value}, {at::ones_like(value)}, {leaf}).at(0), 0, 0, 0));
+    parts.push_back(at::nan_to_num(ComputeVectorJacobian({value}, {at::ones_like(value)}, {leaf}).at(0), 0, 0, 0));
   }
   return at::cat(parts);
 }
 
-// Nesterov's momentum, as the authors write it; the loss is the mean over the pictures sought together.
+// Nesterov's momentum, as the authors write it; the loss is the mean over the images sought together.
 class GmiDescent {
  public:
   explicit GmiDescent(const at::Tensor& latents) : velocity_(at::zeros_like(latents)) {}
@@ -87,8 +87,8 @@ class AdamDescent {
 
 // One search for every class after the other: `restarts` of them.
 template <typename Descent>
-RecoveredPictures Search(const Network& target, const AttackGan& gan, const GenerativeSettings& settings, bool told,
-                         const RowLoss& loss, const AttackProgress& step) {
+RecoveredImages Search(const Network& target, const AttackGan& gan, const GenerativeSettings& settings, bool told,
+                       const RowLoss& loss, const AttackProgress& step) {
   const at::Device device = target.parameters().flat().device();
   const at::Tensor labels = at::arange(target.classes(), at::device(device).dtype(at::kLong));
   const at::Tensor to_generator = told ? labels : at::zeros_like(labels);
@@ -96,7 +96,7 @@ RecoveredPictures Search(const Network& target, const AttackGan& gan, const Gene
   std::vector<at::Tensor> pictures;
   for (std::int64_t restart = 0; restart < settings.restarts; ++restart) {
     const RngStream stream(settings.seed, Purpose::latents, static_cast<std::uint64_t>(restart));
-    at::Tensor latents = NormalRows(labels.size(0), gan.generator->latent(), stream).to(device);
+    at::Tensor latents = DrawNormalRows(labels.size(0), gan.generator->latent(), stream).to(device);
     Descent descent(latents);
     for (std::int64_t n = 0; n < settings.latent_steps; ++n) {
       const at::Tensor gradient = DifferentiateByLatents(*gan.generator, latents, labels, to_generator, loss, rows);
@@ -112,8 +112,8 @@ RecoveredPictures Search(const Network& target, const AttackGan& gan, const Gene
 
 }  // namespace
 
-RecoveredPictures InvertByGmi(const Network& target, const AttackGan& gan, const GenerativeSettings& settings,
-                              const AttackProgress& step) {
+RecoveredImages InvertByGmi(const Network& target, const AttackGan& gan, const GenerativeSettings& settings,
+                            const AttackProgress& step) {
   const auto together = static_cast<double>(target.classes());
   const RowLoss loss = [&](const at::Tensor& pictures, const at::Tensor& labels) {
     const at::Tensor identity =
@@ -125,7 +125,7 @@ RecoveredPictures InvertByGmi(const Network& target, const AttackGan& gan, const
 
 Examples SelectPseudoLabelled(const Network& target, const Examples& pictures) {
   const at::NoGradGuard no_grad;
-  const std::int64_t rows = MaxRowsPerPass(target.input()), classes = target.classes();
+  const std::int64_t rows = ComputeMaxRowsPerPass(target.input()), classes = target.classes();
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < pictures.size(); first += rows)
     parts.push_back(target.Forward(pictures.Range(first, std::min(rows, pictures.size() - first))).logits);
@@ -146,15 +146,15 @@ AttackGan TrainPseudoLabelledGan(const Network& target, const Examples& pictures
                                  const GenerativeSettings& settings, const AttackProgress& step) {
   GanSettings gan = settings.gan;
   gan.networks.classes = target.classes();
-  const PictureLoss margin = [&target](const at::Tensor& made, const at::Tensor& labels) {
+  const ImageLoss margin = [&target](const at::Tensor& made, const at::Tensor& labels) {
     return kMarginWeight * ComputeMargin(target.Forward(made).logits, labels).mean();
   };
   return TrainAttackGan(SelectPseudoLabelled(target, pictures), scale, gan, margin,
                         [&](std::int64_t done) { step(done, gan.steps); });
 }
 
-RecoveredPictures InvertByMargin(const Network& target, const AttackGan& gan, const GenerativeSettings& settings,
-                                 const AttackProgress& step) {
+RecoveredImages InvertByMargin(const Network& target, const AttackGan& gan, const GenerativeSettings& settings,
+                               const AttackProgress& step) {
   const RowLoss loss = [&target](const at::Tensor& pictures, const at::Tensor& labels) {
     return ComputeMargin(target.Forward(pictures).logits, labels);
   };
@@ -163,13 +163,13 @@ RecoveredPictures InvertByMargin(const Network& target, const AttackGan& gan, co
 
 namespace {
 
-// What the attacker has, and what is left of the test pictures.
-struct AttackerPictures {
+// What the attacker has, and what is left of the test images.
+struct AttackerImages {
   Examples own, beside;
   std::string words;
 };
 
-AttackerPictures FindAttackerPictures(const Dataset& data) {
+AttackerImages FindAttackerImages(const Dataset& data) {
   if (data.public_split.size() > 0)
     return {data.public_split, data.test, std::to_string(data.public_split.size()) + " public pictures"};
   const std::int64_t own = data.test.size() / 2;
@@ -195,7 +195,7 @@ GenerativeSettings ChooseSettings(const AuditedTrial& trial, InversionAttack att
 
 // The attacks on the trial's network and on an untrained one.
 struct Attacked {
-  RecoveredPictures recovered, control;
+  RecoveredImages recovered, control;
 };
 
 class Attack {
@@ -206,7 +206,7 @@ class Attack {
         scale_(trial.inputs.data.scale),
         pictures_(pictures),
         progress_(progress),
-        name_("inversion/" + std::string(privacy::InversionAttackName(attack))) {}
+        name_("inversion/" + std::string(privacy::GetInversionAttackName(attack))) {}
 
   Attacked Run(const Network& target, const Network& untrained) const {
     if (attack_ == InversionAttack::plg_mi) return {RunByMargin(target), RunByMargin(untrained)};
@@ -222,7 +222,7 @@ class Attack {
   [[nodiscard]] AttackProgress Say(const std::string& what) const {
     return [this, phase = name_ + what](std::int64_t done, std::int64_t of) { progress_(phase, done, of); };
   }
-  [[nodiscard]] RecoveredPictures RunByMargin(const Network& target) const {
+  [[nodiscard]] RecoveredImages RunByMargin(const Network& target) const {
     const AttackGan gan = TrainPseudoLabelledGan(target, pictures_, scale_, settings_, Say(": its GAN"));
     return InvertByMargin(target, gan, settings_, Say(": latents"));
   }
@@ -235,15 +235,15 @@ class Attack {
   std::string name_;
 };
 
-// Of each class the picture that the network is surest of, and how sure it is on the whole.
-struct SurestPictures {
-  RecoveredPictures best;
+// Of each class the image that the network is surest of, and how sure it is on the whole.
+struct SurestImages {
+  RecoveredImages best;
   double confidence = 0;
 };
 
-SurestPictures FindSurest(const Network& network, const RecoveredPictures& recovered, std::int64_t restarts) {
+SurestImages FindSurest(const Network& network, const RecoveredImages& recovered, std::int64_t restarts) {
   const at::NoGradGuard no_grad;
-  const std::int64_t rows = MaxRowsPerPass(network.input()), all = recovered.pictures.size(0);
+  const std::int64_t rows = ComputeMaxRowsPerPass(network.input()), all = recovered.pictures.size(0);
   std::vector<at::Tensor> logits;
   for (std::int64_t first = 0; first < all; first += rows)
     logits.push_back(network.Forward(recovered.pictures.narrow(0, first, std::min(rows, all - first))).logits);
@@ -259,26 +259,26 @@ SurestPictures FindSurest(const Network& network, const RecoveredPictures& recov
 Result<AuditFinding> AuditGenerativeInversion(const AuditedTrial& trial, InversionAttack attack,
                                               const InversionJudge& judge, const AuditProgress& progress) {
   const Dataset& data = trial.inputs.data;
-  AuditFinding finding = SkippedFinding(privacy::AuditKind::inversion, trial, "");
-  finding.attack = privacy::InversionAttackName(attack);
-  const AttackerPictures attacker = FindAttackerPictures(data);
+  AuditFinding finding = MakeSkippedFinding(privacy::AuditKind::inversion, trial, "");
+  finding.attack = privacy::GetInversionAttackName(attack);
+  const AttackerImages attacker = FindAttackerImages(data);
   if (attacker.own.size() < 2 || attacker.beside.size() < 2) {
     finding.note = "the attacker has no pictures: the data set has neither public nor enough test examples";
     return finding;
   }
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, MakeFinalNetwork(trial));
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
                           MakeNetwork(trial.inputs.spec, data.shape, data.classes,
                                       RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
   const Attack run(attack, trial, attacker.own, progress);
   const auto [recovered, control] = run.Run(*network, *untrained);
   const GenerativeSettings& settings = run.settings();
-  const SurestPictures surest = FindSurest(*network, recovered, settings.restarts);
-  RETORT_RETURN_IF_ERROR(WriteInvertedPictures(trial, finding.attack, surest.best.pictures));
-  const InversionScores scores = ScorePictures(judge, recovered.pictures, recovered.labels);
-  const InversionScores blind = ScorePictures(judge, control.pictures, control.labels);
+  const SurestImages surest = FindSurest(*network, recovered, settings.restarts);
+  RETORT_RETURN_IF_ERROR(WriteInvertedImages(trial, finding.attack, surest.best.pictures));
+  const InversionScores scores = ScoreLabelledImages(judge, recovered.pictures, recovered.labels);
+  const InversionScores blind = ScoreLabelledImages(judge, control.pictures, control.labels);
   const Examples beside = attacker.beside.First(std::min(attacker.beside.size(), recovered.pictures.size(0)));
-  const InversionScores real = ScorePictures(judge, beside.Range(0, beside.size()), beside.labels);
+  const InversionScores real = ScoreLabelledImages(judge, beside.Range(0, beside.size()), beside.labels);
   finding.ran = true;
   finding.subject = std::to_string(settings.restarts) + " pictures a class by " +
                     std::to_string(settings.latent_steps) + " steps in the latent space of a GAN (" +
@@ -287,7 +287,7 @@ Result<AuditFinding> AuditGenerativeInversion(const AuditedTrial& trial, Inversi
   finding.figures = {
       {"attack_accuracy", scores.accuracy},
       {"attack_top5", scores.top5},
-      {"attack_accuracy_surest", ScorePictures(judge, surest.best.pictures, surest.best.labels).accuracy},
+      {"attack_accuracy_surest", ScoreLabelledImages(judge, surest.best.pictures, surest.best.labels).accuracy},
       {"attack_accuracy_untrained", blind.accuracy},
       {"accuracy_test_pictures", Evaluate(*judge.network, attacker.beside).accuracy},
       {"frechet_distance", scores.frechet},
@@ -298,7 +298,7 @@ Result<AuditFinding> AuditGenerativeInversion(const AuditedTrial& trial, Inversi
       {"knn_distance_test_pictures", real.distance},
       {"confidence", surest.confidence},
       {"inception_score", scores.inception}};
-  finding.note = "the pictures are in " + InvertedPicturesName(finding.attack, data.shape) +
+  finding.note = "the pictures are in " + FormatInvertedImagesName(finding.attack, data.shape) +
                  " beside the attempts, above the means of the private examples";
   return finding;
 }

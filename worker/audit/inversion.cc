@@ -57,7 +57,7 @@ TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples, std::in
   return spec;
 }
 
-double InceptionScore(const at::Tensor& probabilities) {
+double ComputeInceptionScore(const at::Tensor& probabilities) {
   const at::Tensor p = probabilities.to(at::kDouble), mean = p.mean(0, true);
   return std::exp((at::xlogy(p, p) - at::xlogy(p, mean)).sum(1).mean().item<double>());
 }
@@ -88,35 +88,35 @@ at::Tensor ClassMeans(const Examples& examples, std::int64_t classes) {
   return (sum / counts.unsqueeze(1)).reshape({classes, shape.channels, shape.height, shape.width});
 }
 
-// Mean correlation of pictures with pictures of the same class.
+// Mean correlation of images with images of the same class.
 double Correlation(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor x = a.flatten(1) - a.flatten(1).mean(1, true), y = b.flatten(1) - b.flatten(1).mean(1, true);
   const at::Tensor scale = (x.norm(2, 1) * y.norm(2, 1)).clamp_min(1e-12);
   return ((x * y).sum(1) / scale).mean().item<double>();
 }
 
-// Mean root-mean-square distance, per pixel, from a picture to the nearest example of its class.
-double Nearest(const at::Tensor& pictures, const Examples& examples) {
+// Mean root-mean-square distance, per pixel, from an image to the nearest example of its class.
+double Nearest(const at::Tensor& images, const Examples& examples) {
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < examples.size(); first += examples.RowsAtOnce()) {
     const std::int64_t rows = std::min(examples.RowsAtOnce(), examples.size() - first);
-    parts.push_back(at::cdist(pictures.flatten(1), examples.Range(first, rows).flatten(1)));
+    parts.push_back(at::cdist(images.flatten(1), examples.Range(first, rows).flatten(1)));
   }
   const at::Tensor distance = at::cat(parts, 1);
-  const at::Tensor same = at::arange(pictures.size(0), examples.labels.options()).unsqueeze(1) == examples.labels;
+  const at::Tensor same = at::arange(images.size(0), examples.labels.options()).unsqueeze(1) == examples.labels;
   const at::Tensor nearest = std::get<0>(at::where(same, distance, at::full({}, 1e30, distance.options())).min(1));
   const at::Tensor found = nearest.masked_select(nearest < 1e29);
   if (found.numel() == 0) return 0;
-  return found.mean().item<double>() / std::sqrt(static_cast<double>(pictures[0].numel()));
+  return found.mean().item<double>() / std::sqrt(static_cast<double>(images[0].numel()));
 }
 
-// Pictures beside each other, [n, C, H, W] u8 -> C, H, n W interleaved by row: rows of a PNM file.
+// Images beside each other, [n, C, H, W] u8 -> C, H, n W interleaved by row: rows of a PNM file.
 at::Tensor Strip(const at::Tensor& normalised, const PixelScale& scale) {
-  return ToBytes(normalised, scale).permute({2, 0, 3, 1}).contiguous().cpu();
+  return ConvertToBytes(normalised, scale).permute({2, 0, 3, 1}).contiguous().cpu();
 }
 
-Status WritePictures(const AuditedTrial& trial, const std::string& attack, const at::Tensor& inverted,
-                     const at::Tensor& means) {
+Status WriteImages(const AuditedTrial& trial, const std::string& attack, const at::Tensor& inverted,
+                   const at::Tensor& means) {
   const std::int64_t channels = inverted.size(1);
   if (channels != 1 && channels != 3) return {};
   const std::filesystem::path folder = std::filesystem::path(trial.order.attempt_file).parent_path().parent_path();
@@ -125,18 +125,18 @@ Status WritePictures(const AuditedTrial& trial, const std::string& attack, const
   text += std::to_string(inverted.size(0) * inverted.size(3)) + " " + std::to_string(2 * inverted.size(2)) + "\n255\n";
   const auto* bytes = static_cast<const char*>(pixels.const_data_ptr());
   text.append(bytes, pixels.nbytes());
-  return trial.env->WriteFileAtomically((folder / InvertedPicturesName(attack, trial.inputs.data.shape)).string(),
+  return trial.env->WriteFileAtomically((folder / FormatInvertedImagesName(attack, trial.inputs.data.shape)).string(),
                                         text);
 }
 
-double ComputeInceptionScore(const Network& judge, const at::Tensor& pictures) {
+double ScoreImages(const Network& judge, const at::Tensor& images) {
   const at::NoGradGuard no_grad;
-  return InceptionScore(judge.Forward(pictures).logits.softmax(1));
+  return ComputeInceptionScore(judge.Forward(images).logits.softmax(1));
 }
 
-double MeanConfidence(const Network& network, const at::Tensor& pictures) {
+double MeanConfidence(const Network& network, const at::Tensor& images) {
   const at::NoGradGuard no_grad;
-  return network.Forward(pictures).logits.softmax(1).diagonal().mean().item<double>();
+  return network.Forward(images).logits.softmax(1).diagonal().mean().item<double>();
 }
 
 }  // namespace
@@ -144,71 +144,71 @@ double MeanConfidence(const Network& network, const at::Tensor& pictures) {
 at::Tensor InvertClasses(const Network& network, std::int64_t classes, const PixelScale& scale) {
   const ImageShape shape = network.input();
   const at::Tensor& parameters = network.parameters().flat();
-  const auto level = [&](double of) { return NormalisedLevel(of, scale).view({1, -1, 1, 1}).to(parameters.device()); };
+  const auto level = [&](double of) { return NormaliseLevel(of, scale).view({1, -1, 1, 1}).to(parameters.device()); };
   const at::Tensor black = level(0), white = level(1);
-  at::Tensor pictures = black.expand({classes, shape.channels, shape.height, shape.width}).clone();
+  at::Tensor images = black.expand({classes, shape.channels, shape.height, shape.width}).clone();
   const at::Tensor label = at::arange(classes, at::device(parameters.device()).dtype(at::kLong)).unsqueeze(1);
-  at::Tensor momentum = at::zeros_like(pictures);
+  at::Tensor momentum = at::zeros_like(images);
   for (std::int64_t step = 0; step < kSteps; ++step) {
-    at::Tensor leaf = pictures.detach().requires_grad_();
+    at::Tensor leaf = images.detach().requires_grad_();
     const at::AutoGradMode graph(true);
     const at::Tensor sure = network.Forward(leaf).logits.log_softmax(1).gather(1, label).sum();
     const at::Tensor rough = leaf.diff(1, 2).square().sum() + leaf.diff(1, 3).square().sum();
     const at::Tensor aim = sure - kSmoothness * rough;
-    const at::Tensor gradient = VectorJacobian({aim}, {at::ones_like(aim)}, {leaf}).at(0);
+    const at::Tensor gradient = ComputeVectorJacobian({aim}, {at::ones_like(aim)}, {leaf}).at(0);
     const at::NoGradGuard no_grad;
     momentum = 0.9 * momentum + gradient / gradient.flatten(1).norm(2, 1).clamp_min(1e-12).reshape({-1, 1, 1, 1});
-    pictures = (pictures + kRate * momentum).clamp(black, white);
+    images = (images + kRate * momentum).clamp(black, white);
   }
-  return pictures;
+  return images;
 }
 
-std::string InvertedPicturesName(const std::string& attack, const ImageShape& shape) {
-  const std::string name = attack == privacy::InversionAttackName(privacy::InversionAttack::fredrikson)
+std::string FormatInvertedImagesName(const std::string& attack, const ImageShape& shape) {
+  const std::string name = attack == privacy::GetInversionAttackName(privacy::InversionAttack::fredrikson)
                                ? "audit-inversion"
                                : "audit-" + attack;
   return name + (shape.channels == 1 ? ".pgm" : ".ppm");
 }
 
-Status WriteInvertedPictures(const AuditedTrial& trial, const std::string& attack, const at::Tensor& pictures) {
-  return WritePictures(trial, attack, pictures, ClassMeans(trial.inputs.data.train, trial.inputs.data.classes));
+Status WriteInvertedImages(const AuditedTrial& trial, const std::string& attack, const at::Tensor& images) {
+  return WriteImages(trial, attack, images, ClassMeans(trial.inputs.data.train, trial.inputs.data.classes));
 }
 
 Result<privacy::AuditFinding> AuditFredrikson(const AuditedTrial& trial, const InversionJudge& judge,
                                               const AuditProgress& progress) {
   progress("inversion", 0, 1);
   const Dataset& data = trial.inputs.data;
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, MakeFinalNetwork(trial));
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
                           MakeNetwork(trial.inputs.spec, data.shape, data.classes,
                                       RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
-  const at::Tensor pictures = InvertClasses(*network, data.classes, data.scale);
+  const at::Tensor images = InvertClasses(*network, data.classes, data.scale);
   const at::Tensor control = InvertClasses(*untrained, data.classes, data.scale);
   const std::int64_t examples = std::min(data.train.size(), data.test.size());
   const at::Tensor means = ClassMeans(data.train, data.classes);
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> scorer, TrainScoringNetwork(trial, progress));
   const at::Tensor labels = at::arange(data.classes, data.train.labels.options());
-  const InversionScores scores = ScorePictures(judge, pictures, labels);
+  const InversionScores scores = ScoreLabelledImages(judge, images, labels);
   privacy::AuditFinding finding;
   finding.kind = privacy::AuditKind::inversion;
-  finding.attack = privacy::InversionAttackName(privacy::InversionAttack::fredrikson);
-  RETORT_RETURN_IF_ERROR(WritePictures(trial, finding.attack, pictures, means));
+  finding.attack = privacy::GetInversionAttackName(privacy::InversionAttack::fredrikson);
+  RETORT_RETURN_IF_ERROR(WriteImages(trial, finding.attack, images, means));
   finding.subject = "one picture a class by " + std::to_string(kSteps) + " steps of gradient ascent, against " +
                     std::to_string(examples) + " private and as many test examples";
   finding.confidence = trial.order.confidence;
   finding.figures = {{"attack_accuracy", scores.accuracy},
                      {"attack_top5", scores.top5},
-                     {"attack_accuracy_untrained", ScorePictures(judge, control, labels).accuracy},
+                     {"attack_accuracy_untrained", ScoreLabelledImages(judge, control, labels).accuracy},
                      {"frechet_distance", scores.frechet},
                      {"knn_distance", scores.distance},
-                     {"confidence", MeanConfidence(*network, pictures)},
-                     {"correlation_with_class_mean", Correlation(pictures, means)},
+                     {"confidence", MeanConfidence(*network, images)},
+                     {"correlation_with_class_mean", Correlation(images, means)},
                      {"correlation_untrained", Correlation(control, means)},
-                     {"inception_score", ComputeInceptionScore(*scorer, pictures)},
-                     {"inception_score_untrained", ComputeInceptionScore(*scorer, control)},
-                     {"nearest_private_rms", Nearest(pictures, data.train.First(examples))},
-                     {"nearest_test_rms", Nearest(pictures, data.test.First(examples))}};
-  finding.note = "the pictures are in " + InvertedPicturesName(finding.attack, data.shape) +
+                     {"inception_score", ScoreImages(*scorer, images)},
+                     {"inception_score_untrained", ScoreImages(*scorer, control)},
+                     {"nearest_private_rms", Nearest(images, data.train.First(examples))},
+                     {"nearest_test_rms", Nearest(images, data.test.First(examples))}};
+  finding.note = "the pictures are in " + FormatInvertedImagesName(finding.attack, data.shape) +
                  " beside the attempts, above the means of the private examples; the judge of attack_accuracy is " +
                  judge.name;
   return finding;
@@ -218,10 +218,10 @@ Result<std::vector<privacy::AuditFinding>> AuditInversions(const AuditedTrial& t
   using privacy::InversionAttack;
   constexpr privacy::AuditKind kKind = privacy::AuditKind::inversion;
   std::vector<privacy::AuditFinding> findings;
-  if (const std::string why = WhyNoFinalNetwork(trial); !why.empty()) {
+  if (const std::string why = ExplainNoFinalNetwork(trial); !why.empty()) {
     for (const InversionAttack attack : trial.order.attacks) {
-      findings.push_back(SkippedFinding(kKind, trial, why));
-      findings.back().attack = privacy::InversionAttackName(attack);
+      findings.push_back(MakeSkippedFinding(kKind, trial, why));
+      findings.back().attack = privacy::GetInversionAttackName(attack);
     }
     return findings;
   }

@@ -28,11 +28,11 @@ constexpr std::array<std::string_view, 2> kGreyJudges = {"bn-cnn", "dense-mnist"
 constexpr std::int64_t kMinJudgeSteps = 150;
 constexpr double kFar = 1e30;  // where no private example has the class
 
-NetworkOutput ForwardInParts(const Network& network, const at::Tensor& pictures) {
-  const std::int64_t rows = MaxRowsPerPass(network.input());
+NetworkOutput ForwardInParts(const Network& network, const at::Tensor& images) {
+  const std::int64_t rows = ComputeMaxRowsPerPass(network.input());
   std::vector<at::Tensor> logits, features;
-  for (std::int64_t first = 0; first < pictures.size(0); first += rows) {
-    const NetworkOutput part = network.Forward(pictures.narrow(0, first, std::min(rows, pictures.size(0) - first)));
+  for (std::int64_t first = 0; first < images.size(0); first += rows) {
+    const NetworkOutput part = network.Forward(images.narrow(0, first, std::min(rows, images.size(0) - first)));
     logits.push_back(part.logits);
     features.push_back(part.features);
   }
@@ -42,7 +42,7 @@ NetworkOutput ForwardInParts(const Network& network, const at::Tensor& pictures)
 at::Tensor ComputeFeatures(const Network& network, const Examples& examples) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
-  const std::int64_t rows = MaxRowsPerPass(network.input());
+  const std::int64_t rows = ComputeMaxRowsPerPass(network.input());
   for (std::int64_t first = 0; first < examples.size(); first += rows)
     parts.push_back(network.Forward(examples.Range(first, std::min(rows, examples.size() - first))).features);
   return at::cat(parts);
@@ -86,16 +86,16 @@ Result<InversionJudge> TrainInversionJudge(const AuditedTrial& trial, const Audi
   return judge;
 }
 
-InversionScores ScorePictures(const InversionJudge& judge, const at::Tensor& pictures, const at::Tensor& labels) {
+InversionScores ScoreLabelledImages(const InversionJudge& judge, const at::Tensor& images, const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
-  const NetworkOutput output = ForwardInParts(*judge.network, pictures);
+  const NetworkOutput output = ForwardInParts(*judge.network, images);
   const storage::Evaluation found = Evaluate(output.logits, labels);
   InversionScores scores;
   scores.accuracy = found.accuracy;
   scores.top5 = found.top5;
   scores.frechet = ComputeFrechetDistance(output.features, judge.features);
   scores.distance = ComputeNearestDistance(judge, output.features, labels);
-  scores.inception = InceptionScore(output.logits.softmax(1));
+  scores.inception = ComputeInceptionScore(output.logits.softmax(1));
   return scores;
 }
 

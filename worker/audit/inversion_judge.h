@@ -1,4 +1,4 @@
-// Scores of pictures that an attack recovered, by a network that the attacker has not.
+// Scores of images that an attack recovered, by a network that the attacker has not.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,23 +24,23 @@ struct InversionJudge {
   at::Tensor features, labels;  // of the private examples: f32 [n, values] and i64 [n]
 };
 
-// "bn-cnn" or "dense-mnist" of grey pictures, "cnn-128" or "bn-cnn" of others: the first that is not `attacked`.
+// "bn-cnn" or "dense-mnist" of grey images, "cnn-128" or "bn-cnn" of others: the first that is not `attacked`.
 [[nodiscard]] std::string ChooseJudgeNetwork(const std::string& attacked, const ImageShape& shape);
 // Error: that of its training.
 [[nodiscard]] Result<InversionJudge> TrainInversionJudge(const AuditedTrial& trial, const AuditProgress& progress);
 
 struct InversionScores {
-  double accuracy = 0;   // part of the pictures that the judge takes for the class that was aimed at
+  double accuracy = 0;   // part of the images that the judge takes for the class that was aimed at
   double top5 = 0;       // part for which that is among its five surest
   double frechet = 0;    // Frechet distance to the private examples, in the judge's features: FID with another network
-  double distance = 0;   // mean, over the pictures, of the distance in these features to the nearest private example
+  double distance = 0;   // mean, over the images, of the distance in these features to the nearest private example
                          // of the class that was aimed at: "KNN distance" of the papers
   double inception = 0;  // exp of the mean KL divergence of the judge's predictions from their mean
 };
 
-// pictures f32 [rows, ...], normalised as the data, and the classes aimed at, i64 [rows]; at least two rows. A Frechet
-// distance of few pictures is too large: compare those of equally many.
-[[nodiscard]] InversionScores ScorePictures(const InversionJudge& judge, const at::Tensor& pictures,
-                                            const at::Tensor& labels);
+// images f32 [rows, ...], normalised as the data, and the classes aimed at, i64 [rows]; at least two rows. A Frechet
+// distance of few images is too large: compare those of equally many.
+[[nodiscard]] InversionScores ScoreLabelledImages(const InversionJudge& judge, const at::Tensor& images,
+                                                  const at::Tensor& labels);
 
 }  // namespace retort::worker::audit

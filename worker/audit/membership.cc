@@ -52,30 +52,31 @@ void FillFindingFromGame(const OneRunGame& game, double delta, const GameProof& 
   claim.adjacency = game.relation.adjacency;
   claim.neighbour = game.relation.neighbour;
   claim.delta = delta;
-  claim.lower = privacy::OneRunEpsilonLower(result, delta, error);
+  claim.lower = privacy::ComputeOneRunEpsilonLower(result, delta, error);
   claim.status = privacy::ClaimStatus::audited;
   claim.units = privacy::DescribeUnit(game.relation.adjacency);
   claim.accountant = "audit:" + std::string(privacy::AuditKindName(finding.kind));
   finding.claim = std::move(claim);
-  finding.alarm_lower = privacy::OneRunEpsilonLower(result, privacy::kAlarmDelta, 1 - privacy::kAlarmConfidence);
+  finding.alarm_lower = privacy::ComputeOneRunEpsilonLower(result, privacy::kAlarmDelta, 1 - privacy::kAlarmConfidence);
   finding.proven = proof.at_delta;
   finding.alarm_proven = proof.at_alarm_delta;
   if (!proof.at_alarm_delta) finding.alarm_lower.reset();  // not comparable with what is proven at another delta
   std::vector<privacy::PrivacyPair> proven;
   if (proof.at_delta) proven.push_back({*proof.at_delta, delta});
   if (proof.at_alarm_delta) proven.push_back({*proof.at_alarm_delta, privacy::kAlarmDelta});
-  if (!proven.empty()) finding.p_value = privacy::OneRunTradeOffPValue(result, privacy::PairsTradeOff(proven));
-  const double mu = privacy::OneRunMuLower(result, error);
-  const double detectable = privacy::OneRunDetectableEpsilon(result, delta, error);
+  if (!proven.empty())
+    finding.p_value = privacy::ComputeOneRunTradeOffPValue(result, privacy::MakePairsTradeOff(proven));
+  const double mu = privacy::ComputeOneRunMuLower(result, error);
+  const double detectable = privacy::ComputeOneRunDetectableEpsilon(result, delta, error);
   if (std::isfinite(detectable)) finding.detectable = detectable;
-  finding.ceiling = privacy::OneRunEpsilonLower({result.canaries, result.guesses, result.guesses}, delta, error);
+  finding.ceiling = privacy::ComputeOneRunEpsilonLower({result.canaries, result.guesses, result.guesses}, delta, error);
   finding.figures.insert(finding.figures.begin(),
                          {{"coins", static_cast<double>(result.canaries)},
                           {"guesses", static_cast<double>(result.guesses)},
                           {"correct", static_cast<double>(result.correct)},
                           {"gdp_mu_lower", mu},
-                          {"gdp_epsilon_lower", mu > 0 ? privacy::GaussianEpsilon(delta, mu) : 0}});
-  const double needed = privacy::OneRunNeededAccuracy(result, delta, error, privacy::kAuditPower);
+                          {"gdp_epsilon_lower", mu > 0 ? privacy::ComputeGaussianEpsilon(delta, mu) : 0}});
+  const double needed = privacy::ComputeOneRunNeededAccuracy(result, delta, error, privacy::kAuditPower);
   if (std::isfinite(needed)) finding.needed_accuracy = needed;
 }
 
@@ -100,7 +101,7 @@ void AddCurve(const privacy::ScoreCurve& curve, std::int64_t runs, double confid
                                    {"tpr_at_fpr_0.1", 0.1}}) {
     if (rate < 0.001 && rate * static_cast<double>(runs) < 1) continue;
     const auto hits = static_cast<std::int64_t>(curve.HitsAt(rate));
-    const privacy::RateLimits limits = privacy::ClopperPearsonLimits(hits, runs, confidence);
+    const privacy::RateLimits limits = privacy::ComputeClopperPearsonLimits(hits, runs, confidence);
     finding.figures.emplace_back(name, static_cast<double>(hits) / static_cast<double>(runs));
     finding.figures.emplace_back(name + ".low", limits.low);
     finding.figures.emplace_back(name + ".high", limits.high);
@@ -144,7 +145,7 @@ std::pair<Scores, Scores> Split(const Scores& scores, std::size_t members) {
 Status AttackWithShadows(const AuditedTrial& trial, const Network& network, const AttackedExamples& attacked,
                          const AuditProgress& progress, std::vector<privacy::AuditFinding>& findings) {
   RETORT_ASSIGN_OR_RETURN(const ShadowScores shadows, TrainShadows(trial, attacked, progress));
-  const Scores scores = ConfidenceScores(network, Examples::Joined(attacked.members, attacked.others));
+  const Scores scores = ComputeConfidenceScores(network, Examples::Joined(attacked.members, attacked.others));
   const std::string with = " with " + std::to_string(trial.order.shadows) +
                            (trial.inputs.teacher ? " shadows, each a teacher and its student" : " shadow networks");
   const auto add = [&](const std::string& attack, const Scores& attack_scores) {
@@ -156,7 +157,7 @@ Status AttackWithShadows(const AuditedTrial& trial, const Network& network, cons
   };
   add("offline LiRA", ScoreOfflineLira(scores, shadows));
   add("LiRA", ScoreLira(scores, shadows));
-  add("RMIA", ScoreRmia(scores, ConfidenceScores(network, attacked.population), shadows));
+  add("RMIA", ScoreRmia(scores, ComputeConfidenceScores(network, attacked.population), shadows));
   findings.back().figures.emplace_back("population", static_cast<double>(attacked.population.size()));
   return {};
 }
@@ -199,7 +200,7 @@ std::optional<double> ComputeProvenOfOneRun(TrialSpec spec, double delta) {
   spec.privacy.delta = delta;
   const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlanEvents(spec);
   if (!events.ok()) return std::nullopt;
-  return ProvenEpsilon(privacy::ComputeClaims({&spec, {}}, *events), privacy::kExampleAdded);
+  return FindProvenEpsilon(privacy::ComputeClaims({&spec, {}}, *events), privacy::kExampleAdded);
 }
 
 std::string WhyNoCanaries(const AuditedTrial& trial) {
@@ -226,8 +227,8 @@ privacy::AuditFinding MakeMembershipFinding(const AuditedTrial& trial, const std
   finding.subject = attack + ", " + std::to_string(n) + " private against " + std::to_string(n) + " test examples";
   finding.confidence = trial.order.confidence;
   if (trial.inputs.spec.data->split.shuffle != 0) {
-    const GameProof proof{ProvenEpsilon(trial.order.claims, privacy::kExample),
-                          ProvenEpsilon(trial.order.alarm_claims, privacy::kExample)};
+    const GameProof proof{FindProvenEpsilon(trial.order.claims, privacy::kExample),
+                          FindProvenEpsilon(trial.order.alarm_claims, privacy::kExample)};
     FillFindingFromGame(PairGame(members, others), trial.inputs.spec.privacy.delta, proof, finding);
     finding.claim->assumptions = {"split-is-a-random-permutation"};
     finding.formula = FormulaEpsilon(trial.order.claims, privacy::kExample, finding.claim->delta);
@@ -243,21 +244,21 @@ privacy::AuditFinding MakeMembershipFinding(const AuditedTrial& trial, const std
 
 Result<std::vector<privacy::AuditFinding>> AuditMembership(const AuditedTrial& trial, const AuditProgress& progress) {
   constexpr privacy::AuditKind kKind = privacy::AuditKind::membership;
-  if (const std::string why = WhyNoFinalNetwork(trial); !why.empty())
-    return std::vector{SkippedFinding(kKind, trial, why)};
+  if (const std::string why = ExplainNoFinalNetwork(trial); !why.empty())
+    return std::vector{MakeSkippedFinding(kKind, trial, why)};
   progress("membership", 0, 1);
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, MakeFinalNetwork(trial));
   const AttackedExamples attacked = ChooseAttacked(trial);
   if (attacked.places.empty())
     return std::vector{
-        SkippedFinding(kKind, trial, "no pair of examples is left to be told apart: " + DescribeLeftOut(attacked))};
+        MakeSkippedFinding(kKind, trial, "no pair of examples is left to be told apart: " + DescribeLeftOut(attacked))};
   std::vector<privacy::AuditFinding> findings;
-  findings.push_back(MakeMembershipFinding(trial, "loss threshold", ConfidenceScores(*network, attacked.members),
-                                           ConfidenceScores(*network, attacked.others)));
+  findings.push_back(MakeMembershipFinding(trial, "loss threshold", ComputeConfidenceScores(*network, attacked.members),
+                                           ComputeConfidenceScores(*network, attacked.others)));
   AddNote(DescribeLeftOut(attacked), findings.back());
   if (trial.order.shadows == 0) return findings;
-  if (const std::string why = WhyNoShadows(trial); !why.empty())
-    findings.push_back(SkippedFinding(kKind, trial, "LiRA and RMIA: " + why));
+  if (const std::string why = ExplainNoShadows(trial); !why.empty())
+    findings.push_back(MakeSkippedFinding(kKind, trial, "LiRA and RMIA: " + why));
   else
     RETORT_RETURN_IF_ERROR(AttackWithShadows(trial, *network, attacked, progress, findings));
   return findings;
@@ -275,7 +276,7 @@ Examples PlantCanaries(const Examples& train, std::int64_t classes, const std::v
 
 Result<privacy::AuditFinding> AuditCanaries(const AuditedTrial& trial, const AuditProgress& progress) {
   if (const std::string why = WhyNoCanaries(trial); !why.empty())
-    return SkippedFinding(privacy::AuditKind::canary, trial, why);
+    return MakeSkippedFinding(privacy::AuditKind::canary, trial, why);
   const std::int64_t count = ChooseCanaryCount(trial);
   const std::vector<bool> coins = FairCoins(count);
   Dataset data = trial.inputs.data;
@@ -291,7 +292,7 @@ Result<privacy::AuditFinding> AuditCanaries(const AuditedTrial& trial, const Aud
   const TrialSpec& spec = trial.inputs.spec;
   const GameProof proof{ComputeProvenOfOneRun(spec, spec.privacy.delta),
                         ComputeProvenOfOneRun(spec, privacy::kAlarmDelta)};
-  FillFindingFromGame(Guess(ConfidenceScores(*network, canaries), coins), spec.privacy.delta, proof, finding);
+  FillFindingFromGame(Guess(ComputeConfidenceScores(*network, canaries), coins), spec.privacy.delta, proof, finding);
   return finding;
 }
 

@@ -66,7 +66,7 @@ Result<double> ComputeProvenMu(const release::Mechanism& mechanism, const Neighb
   if (!sum.unbounded.empty()) return Refused("Nothing is proven of this release: " + sum.unbounded + ".");
   if (!sum.subsampled.empty() || !sum.responses.empty() || sum.gaussian.empty())
     return Refused("This release is not Gaussian.");
-  return privacy::ComposedMu(sum.gaussian);
+  return privacy::ComputeComposedMu(sum.gaussian);
 }
 
 std::int64_t Positive(const std::vector<double>& scores) {
@@ -104,11 +104,11 @@ privacy::AuditFinding MakeStepFinding(const StepScores& scores, const std::strin
   const privacy::AttackCounts counts{samples, Positive(scores.one), Positive(scores.other)};
   privacy::AuditFinding finding;
   finding.kind = privacy::AuditKind::release_step;
-  finding.subject = name + " at mu " + SixDigitNumber(mu_proven) + ", " + std::to_string(samples) + " samples a side";
+  finding.subject = name + " at mu " + FormatSixDigits(mu_proven) + ", " + std::to_string(samples) + " samples a side";
   finding.confidence = settings.confidence;
   finding.mu_proven = mu_proven;
   finding.mu_lower = privacy::AttackMuLower(counts, privacy::kAlarmConfidence);
-  finding.proven = privacy::RoundEpsilonUp(privacy::GaussianEpsilon(settings.delta, mu_proven));
+  finding.proven = privacy::RoundEpsilonUp(privacy::ComputeGaussianEpsilon(settings.delta, mu_proven));
   finding.alarm_lower = EpsilonLower(scores, settings.delta, privacy::kAlarmConfidence);
   const std::int64_t judged = samples - samples / 2;
   finding.ceiling = privacy::AttackEpsilonLower({judged, judged, 0}, settings.delta, settings.confidence);
@@ -118,7 +118,7 @@ privacy::AuditFinding MakeStepFinding(const StepScores& scores, const std::strin
   claim.delta = settings.delta;
   claim.lower = EpsilonLower(scores, settings.delta, settings.confidence);
   claim.status = privacy::ClaimStatus::audited;
-  claim.units = "one sample of the release step, its noise scaled to mu " + SixDigitNumber(mu_proven);
+  claim.units = "one sample of the release step, its noise scaled to mu " + FormatSixDigits(mu_proven);
   claim.accountant = "audit:release-step";
   finding.claim = std::move(claim);
   finding.figures = {
@@ -193,7 +193,7 @@ Result<privacy::AuditFinding> AuditDpSgdStep(const StepMaker& make, double norm_
   return AuditAddedExample(make, sum_of, norm_bound, "a DP-SGD step", settings);
 }
 
-StepMaker ScaledDpSgdStep(const TrialSpec& spec, double mu) {
+StepMaker MakeScaledDpSgdStep(const TrialSpec& spec, double mu) {
   release::DpSgdSettings settings;
   settings.norm_bound = spec.release.norm_bound;
   settings.noise_multiplier = 1 / mu;
@@ -222,7 +222,7 @@ Result<privacy::AuditFinding> AuditEmbeddingStep(const EmbeddingMaker& make, con
   return AuditAddedExample(make, sum_of, 1, "the embedding of the examples", audit);
 }
 
-release::EmbeddingSettings ScaledEmbedding(double mu) {
+release::EmbeddingSettings MakeScaledEmbedding(double mu) {
   return {.noise_multiplier = 1 / mu, .classes = kClasses, .features = kFeatures};
 }
 
@@ -233,7 +233,7 @@ constexpr std::int64_t kAuditedRows = 256;
 using release::RandomizedResponse;
 
 release::ResponseSettings SeenSettings(const TrialSpec& spec, std::int64_t classes) {
-  release::ResponseSettings settings = release::ResponseSettingsFor(spec, classes, 1);
+  release::ResponseSettings settings = release::MakeResponseSettings(spec, classes, 1);
   settings.epsilon0 = std::min(settings.epsilon0, kMaxAuditedEpsilon);
   settings.batch = kAuditedRows;
   return settings;
@@ -293,7 +293,7 @@ Result<privacy::AuditFinding> AuditResponseStep(const TrialSpec& spec, std::int6
   if (std::isinf(bound.epsilon)) return Refused("Nothing is proven of this answer: " + bound.reason + ".");
   RETORT_ASSIGN_OR_RETURN(const std::vector<double> one, ComputeScores(seen, 0, settings.samples));
   RETORT_ASSIGN_OR_RETURN(const std::vector<double> other, ComputeScores(seen, 1, settings.samples));
-  const std::string at_epsilon = "epsilon0 " + SixDigitNumber(seen.epsilon0);
+  const std::string at_epsilon = "epsilon0 " + FormatSixDigits(seen.epsilon0);
   privacy::AuditFinding finding;
   finding.kind = privacy::AuditKind::release_step;
   finding.subject =

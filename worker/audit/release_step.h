@@ -85,7 +85,7 @@ using StepMaker = std::function<Result<release::DpSgdStep>()>;
                                                            const StepAuditSettings& settings);
 
 // Steps of 8 coordinates of a trial of method dpsgd, with noise multiplier 1 / mu.
-[[nodiscard]] StepMaker ScaledDpSgdStep(const TrialSpec& spec, double mu);
+[[nodiscard]] StepMaker MakeScaledDpSgdStep(const TrialSpec& spec, double mu);
 
 // The embedding of the private examples by class: one example, present or absent.
 //
@@ -99,7 +99,7 @@ using EmbeddingMaker = std::function<Result<release::ClassEmbedding>()>;
                                                                const StepAuditSettings& audit);
 
 // What dp-merf and dp-spectral release, small, with noise multiplier 1 / mu.
-[[nodiscard]] release::EmbeddingSettings ScaledEmbedding(double mu);
+[[nodiscard]] release::EmbeddingSettings MakeScaledEmbedding(double mu);
 
 // Randomised response: two teachers that are sure of different candidates go through the real release code many times.
 //

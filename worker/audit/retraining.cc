@@ -85,10 +85,10 @@ Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& 
                                          const std::function<void(std::int64_t, std::int64_t)>& step) {
   RETORT_CHECK(CanRetrain(trial));
   RETORT_ASSIGN_OR_RETURN(const Outcome outcome, TrainWhole(trial, nullptr, data, nullptr, env, step));
-  return NetworkWith(trial, data, outcome.parameters);
+  return MakeNetworkWith(trial, data, outcome.parameters);
 }
 
-std::string WhyNoShadows(const AuditedTrial& trial) {
+std::string ExplainNoShadows(const AuditedTrial& trial) {
   const std::optional<TeacherArtifact>& teacher = trial.inputs.teacher;
   if (IsLoaded(FindKind(trial.inputs.spec))) return "the network is a file, and nobody here can train its like";
   if (!teacher && trial.inputs.spec.parent)
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Network>> RetrainTrial(const AuditedTrial& trial, const D
   if (ListQueriedPlaces(spec, data.train.size()).empty()) spec.seed += shift;
   RETORT_ASSIGN_OR_RETURN(const Outcome outcome, TrainWhole(spec, teacher ? &*teacher : nullptr, data, inputs.noise,
                                                             *trial.env, part(teacher ? "student" : "network")));
-  return NetworkWith(spec, data, outcome.parameters);
+  return MakeNetworkWith(spec, data, outcome.parameters);
 }
 
 }  // namespace retort::worker::audit

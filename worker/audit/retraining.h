@@ -28,14 +28,14 @@ namespace retort::worker::audit {
     const std::function<void(std::int64_t done, std::int64_t of)>& step);
 
 // Why there can be no shadows of the trial: its teacher is not trained here, or not known. Empty where there can.
-[[nodiscard]] std::string WhyNoShadows(const AuditedTrial& trial);
+[[nodiscard]] std::string ExplainNoShadows(const AuditedTrial& trial);
 
 // What `part` of a shadow is under way: "network", "teacher" or "student".
 using ShadowProgress = std::function<void(const char* part, std::int64_t done, std::int64_t of)>;
 
-// As Retrain, of the whole trial where WhyNoShadows is empty: its teacher, too, if it has one, on the same `data`, and
-// the student by what that teacher answers. Stop rules hold as in the trial. Random numbers are those of seeds that are
-// moved by `shift`; but a student that is asked about private examples keeps its own, and with it their places.
+// As Retrain, of the whole trial where ExplainNoShadows is empty: its teacher, too, if it has one, on the same `data`,
+// and the student by what that teacher answers. Stop rules hold as in the trial. Random numbers are those of seeds that
+// are moved by `shift`; but a student that is asked about private examples keeps its own, and with it their places.
 [[nodiscard]] Result<std::unique_ptr<Network>> RetrainTrial(const AuditedTrial& trial, const Dataset& data,
                                                             std::uint64_t shift, const ShadowProgress& step);
 

@@ -24,7 +24,7 @@ ShadowData ChooseShadowData(const Dataset& data, const Examples& everyone, const
                             std::int64_t shadow) {
   const auto members = static_cast<std::int64_t>(attacked.places.size());
   const RngStream stream(kShadowSeed + static_cast<std::uint64_t>(shadow / 2), Purpose::split);
-  std::vector<std::int64_t> order = Permutation(2 * members, stream);
+  std::vector<std::int64_t> order = DrawPermutation(2 * members, stream);
   if (shadow % 2 == 1) std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(members), order.end());
   const std::int64_t examples = data.train.size();
   const auto row_of = [&](std::int64_t i) {  // of everyone
@@ -62,8 +62,8 @@ Result<ShadowScores> TrainShadows(const AuditedTrial& trial, const AttackedExamp
     };
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
                             RetrainTrial(trial, chosen.data, 1 + static_cast<std::uint64_t>(shadow), step));
-    scores.pool.push_back(ConfidenceScores(*network, pool));
-    scores.population.push_back(ConfidenceScores(*network, attacked.population));
+    scores.pool.push_back(ComputeConfidenceScores(*network, pool));
+    scores.population.push_back(ComputeConfidenceScores(*network, attacked.population));
     scores.trained.push_back(chosen.trained);
   }
   return scores;

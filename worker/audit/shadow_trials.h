@@ -9,10 +9,10 @@
 
 namespace retort::worker::audit {
 
-// order.shadows of them, where WhyNoShadows is empty. A shadow has as many private examples as the trial: half of all
-// attacked examples stand in the places of the members, all others stay. Shadows 2k and 2k + 1 have opposite halves, so
-// that of an even number half was trained on each example. Test examples of a shadow are those that it was not trained
-// on. Error: that of the training.
+// order.shadows of them, where ExplainNoShadows is empty. A shadow has as many private examples as the trial: half of
+// all attacked examples stand in the places of the members, all others stay. Shadows 2k and 2k + 1 have opposite
+// halves, so that of an even number half was trained on each example. Test examples of a shadow are those that it was
+// not trained on. Error: that of the training.
 [[nodiscard]] Result<ShadowScores> TrainShadows(const AuditedTrial& trial, const AttackedExamples& attacked,
                                                 const AuditProgress& progress);
 

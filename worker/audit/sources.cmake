@@ -1,6 +1,5 @@
 set(RETORT_AUDIT_SOURCES
   audit/attack_gan.cc
-  audit/attack_networks.cc
   audit/attacked_examples.cc
   audit/audit_run.cc
   audit/audited_trial.cc

@@ -82,7 +82,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
     step.members = kVoters;
     step.spec.batch = kRows;
     step.spec.release.sigma = 2 / mu;
-    step.pair = MakeTurnedMemberPair(kRows, classes, release::MemberRuleFor(step.spec));
+    step.pair = MakeTurnedMemberPair(kRows, classes, release::ChooseMemberRule(step.spec));
     return step;
   }
   const bool frobenius = spec.release.normalization == Normalization::frobenius;

@@ -44,7 +44,7 @@ Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
       LoadEnsemble(ChooseNetwork(teacher), teacher.members, inputs.data.shape, inputs.data.classes, "teacher/",
                    inputs.teacher->parameters, {0, teacher.members}, inputs.data.device));
   const at::Tensor queries = inputs.data.public_split.Range(0, inputs.spec.queries);
-  const at::Tensor distinct = release::DistinctRows(queries).to(queries.device());
+  const at::Tensor distinct = release::FindDistinctRows(queries).to(queries.device());
   const at::NoGradGuard no_grad;
   return ensemble->Forward(queries.index_select(0, distinct)).cpu();
 }
@@ -52,11 +52,11 @@ Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
 // Member 0 against a member that gives its whole grain to member 0's least likely class, at every query.
 NeighbourPair SwappedMember(const at::Tensor& answers, std::int64_t grain) {
   const std::int64_t queries = answers.size(1), classes = answers.size(2);
-  const at::Tensor mine = release::VoteShares(answers[0], grain);
+  const at::Tensor mine = release::ComputeVoteShares(answers[0], grain);
   at::Tensor other = answers.clone();
   other[0].copy_(at::one_hot(mine.argmin(-1), classes) * kCertainLogit);
-  const at::Tensor votes = release::VoteShares(answers, grain).sum(0).to(at::kDouble);
-  const at::Tensor change = (mine - release::VoteShares(other[0], grain)).to(at::kDouble);
+  const at::Tensor votes = release::ComputeVoteShares(answers, grain).sum(0).to(at::kDouble);
+  const at::Tensor change = (mine - release::ComputeVoteShares(other[0], grain)).to(at::kDouble);
   return {"the whole transcript of " + std::to_string(queries) + " noisy-vote answers, one of " +
               std::to_string(answers.size(0)) + " members swapped,",
           privacy::kMember,
@@ -74,7 +74,7 @@ NeighbourPair SwappedMember(const at::Tensor& answers, std::int64_t grain) {
 
 Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const AuditProgress& progress) {
   constexpr privacy::AuditKind kKind = privacy::AuditKind::transcript;
-  if (const std::string why = WhyNoTranscript(trial); !why.empty()) return SkippedFinding(kKind, trial, why);
+  if (const std::string why = WhyNoTranscript(trial); !why.empty()) return MakeSkippedFinding(kKind, trial, why);
   progress("transcript", 0, 1);
   TrialSpec spec = trial.inputs.spec;
   spec.noise = NoiseMode::secure;
@@ -93,7 +93,8 @@ Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const A
     finding.claim->accountant = "audit:transcript";
     finding.claim->units = privacy::DescribeUnit(privacy::Adjacency::member);
   }
-  if (const std::optional<double> proven = ProvenEpsilon(trial.order.claims, privacy::kMember)) finding.proven = proven;
+  if (const std::optional<double> proven = FindProvenEpsilon(trial.order.claims, privacy::kMember))
+    finding.proven = proven;
   return finding;
 }
 

@@ -69,21 +69,21 @@ std::uint8_t ToLevel(float value, double mean, double std) {
 }
 
 // Interleaved RGB of one image of planes; grey is repeated.
-storage::DecodedImage ToPicture(const float* planes, const ImageShape& shape, const PixelScale& scale) {
-  storage::DecodedImage picture;
-  picture.whole = {shape.height, shape.width};
-  picture.region = {0, 0, shape.height, shape.width};
+storage::DecodedImage ToImage(const float* planes, const ImageShape& shape, const PixelScale& scale) {
+  storage::DecodedImage image;
+  image.whole = {shape.height, shape.width};
+  image.region = {0, 0, shape.height, shape.width};
   const std::int64_t plane = shape.height * shape.width;
-  picture.rgb.resize(static_cast<std::size_t>(plane) * 3 + storage::kImagePadding);
+  image.rgb.resize(static_cast<std::size_t>(plane) * 3 + storage::kImagePadding);
   for (std::int64_t i = 0; i < plane; ++i) {
     for (std::int64_t c = 0; c < 3; ++c) {
       const std::int64_t from = std::min(c, shape.channels - 1);
       const auto channel = static_cast<std::size_t>(from);
-      picture.rgb[static_cast<std::size_t>(i * 3 + c)] =
+      image.rgb[static_cast<std::size_t>(i * 3 + c)] =
           ToLevel(planes[from * plane + i], scale.mean[channel], scale.std[channel]);
     }
   }
-  return picture;
+  return image;
 }
 
 at::Tensor Black(const PixelScale& scale) {
@@ -95,7 +95,7 @@ at::Tensor Black(const PixelScale& scale) {
 
 }  // namespace
 
-at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black, const RowStream& rows) {
+at::Tensor MoveImages(const at::Tensor& images, int reach, const at::Tensor& black, const RowStream& rows) {
   if (reach == 0) return images;
   const at::Tensor in = images.contiguous();
   if (!in.is_cpu()) return MovedOnDevice(in, reach, black, rows);
@@ -114,7 +114,7 @@ at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black, c
   return out;
 }
 
-at::Tensor Mirrored(const at::Tensor& images, const RowStream& rows) {
+at::Tensor MirrorImages(const at::Tensor& images, const RowStream& rows) {
   at::Tensor mirrored = at::empty({images.size(0)}, at::kBool);
   bool* flag = mirrored.mutable_data_ptr<bool>();
   for (std::int64_t i = 0; i < images.size(0); ++i) flag[i] = rows.Lane(i).Below(0, 2) == 1;
@@ -155,9 +155,9 @@ at::Tensor ResizeAtRandom(const at::Tensor& images, const PixelScale& scale, con
   const std::int64_t plane = shape.height * shape.width;
   at::parallel_for(0, in.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const storage::DecodedImage picture = ToPicture(source + i * shape.size(), shape, scale);
+      const storage::DecodedImage image = ToImage(source + i * shape.size(), shape, scale);
       const storage::PreparedImage cut =
-          storage::ResizeRegion(picture, DrawCropBox(picture.whole, rows.Lane(i)), picture.whole, 3);
+          storage::ResizeRegion(image, DrawCropBox(image.whole, rows.Lane(i)), image.whole, 3);
       // Grey was repeated in all channels: the first plane is enough.
       levels.Normalise(cut.planes.data(), plane, target + i * shape.size());
     }
@@ -165,17 +165,18 @@ at::Tensor ResizeAtRandom(const at::Tensor& images, const PixelScale& scale, con
   return out.to(images.device());
 }
 
-Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows, const Augmentation& augmentation,
-                                  std::uint64_t seed, std::uint64_t step, const RowPlaces& places) {
+Result<at::Tensor> MakeAugmentedBatch(const Examples& examples, const at::Tensor& rows,
+                                      const Augmentation& augmentation, std::uint64_t seed, std::uint64_t step,
+                                      const RowPlaces& places) {
   const auto stream = [&](Purpose purpose) { return RowStream(RngStream(seed, purpose, step), places); };
   switch (augmentation.kind) {
     case AugmentationKind::none:
       return examples.Batch(rows);
     case AugmentationKind::shift:
-      return Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::shifts));
+      return MoveImages(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::shifts));
     case AugmentationKind::crop_flip:
-      return Mirrored(
-          Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::crops)),
+      return MirrorImages(
+          MoveImages(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::crops)),
           stream(Purpose::flips));
     case AugmentationKind::affine:
     case AugmentationKind::elastic: {
@@ -189,12 +190,12 @@ Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& ro
   }
   const RowStream boxes = stream(Purpose::resized_crops);
   if (!examples.HasFiles())
-    return Mirrored(ResizeAtRandom(examples.Batch(rows), augmentation.scale, boxes), stream(Purpose::flips));
+    return MirrorImages(ResizeAtRandom(examples.Batch(rows), augmentation.scale, boxes), stream(Purpose::flips));
   RETORT_ASSIGN_OR_RETURN(const at::Tensor cut,
                           examples.FileBatch(rows, [&](std::int64_t row, const storage::ImageSize& size) {
                             return DrawCropBox(size, boxes.Lane(row));
                           }));
-  return Mirrored(cut, stream(Purpose::flips));
+  return MirrorImages(cut, stream(Purpose::flips));
 }
 
 namespace {
@@ -210,19 +211,19 @@ Span FindSpan(std::int64_t extent, double share, double place) {
   return {std::min(first, extent - count), count};
 }
 
-void Patch(at::Tensor picture, const at::Tensor& other, const RngStream& lane) {
+void Patch(at::Tensor image, const at::Tensor& other, const RngStream& lane) {
   const double side = std::sqrt(lane.Uniform(1));
-  const Span rows = FindSpan(picture.size(1), side, lane.Uniform(2)),
-             columns = FindSpan(picture.size(2), side, lane.Uniform(3));
+  const Span rows = FindSpan(image.size(1), side, lane.Uniform(2)),
+             columns = FindSpan(image.size(2), side, lane.Uniform(3));
   const auto box = [&](const at::Tensor& of) {
     return of.narrow(1, rows.first, rows.count).narrow(2, columns.first, columns.count);
   };
-  box(picture).copy_(box(other));
+  box(image).copy_(box(other));
 }
 
 }  // namespace
 
-at::Tensor Mixed(const at::Tensor& a, const at::Tensor& b, const RowStream& rows) {
+at::Tensor MixRows(const at::Tensor& a, const at::Tensor& b, const RowStream& rows) {
   RETORT_CHECK(a.sizes() == b.sizes() && a.dim() == 4);
   const at::Tensor mixed = a.clone();
   for (std::int64_t i = 0; i < a.size(0); ++i) {

@@ -10,7 +10,7 @@
 
 #include "storage/datasets/data_inspection.h"
 #include "worker/data/augmentation.h"
-#include "worker/data/pictures.h"
+#include "worker/data/encoded_splits.h"
 #include "worker/data/pixel_levels.h"
 #include "worker/data/split_overlap.h"
 
@@ -70,15 +70,14 @@ std::function<Status(std::int64_t, std::int64_t)> As(const std::string& doing, c
   };
 }
 
-Result<CheckedDataset> DecodePictures(storage::Env& env, const DataSpec& spec,
-                                      std::shared_ptr<const storage::ExampleStore> store,
-                                      const storage::SplitLocations& places, int threads,
-                                      const LoadProgress& progress) {
+Result<CheckedDataset> DecodeEncoded(storage::Env& env, const DataSpec& spec,
+                                     std::shared_ptr<const storage::ExampleStore> store,
+                                     const storage::SplitLocations& places, int threads, const LoadProgress& progress) {
   RETORT_ASSIGN_OR_RETURN(const storage::ImageCache cache, storage::FindImageCache());
   const SplitRows rows = MakeSplitRows(places, spec.split.shuffle);
   const std::int64_t classes = store->classes();
-  RETORT_ASSIGN_OR_RETURN(PictureSplits loaded,
-                          LoadPictures(env, spec, std::move(store), rows, cache, threads, As("decoding", progress)));
+  RETORT_ASSIGN_OR_RETURN(EncodedSplits loaded, LoadEncodedSplits(env, spec, std::move(store), rows, cache, threads,
+                                                                  As("decoding", progress)));
   DataSpec shaped = spec;
   shaped.channels = loaded.shape.channels;
   Dataset data;
@@ -119,24 +118,24 @@ Result<CheckedDataset> LoadCheckedDataset(storage::Env& env, const DataSpec& spe
       storage::CheckUnchanged(env, spec, *store, storage::FindDigestCache(), As("checking", progress)));
   RETORT_ASSIGN_OR_RETURN(const storage::SplitLocations places, storage::LocateSplits(env, spec, *store));
   if (!store->encoded()) return LoadPixels(spec, *store, places);
-  return DecodePictures(env, spec, std::move(store), places, threads, progress);
+  return DecodeEncoded(env, spec, std::move(store), places, threads, progress);
 }
 
-at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale) {
+at::Tensor ConvertToBytes(const at::Tensor& images, const PixelScale& scale) {
   const at::Tensor on_host = images.detach().cpu();
   const at::Tensor pixels = on_host * PerChannel(scale.std, on_host) + PerChannel(scale.mean, on_host);
   return (pixels * 255.0).round_().clamp_(0, 255).to(at::kByte).contiguous();
 }
 
-at::Tensor NormalisedLevel(double level, const PixelScale& scale) {
+at::Tensor NormaliseLevel(double level, const PixelScale& scale) {
   std::vector<float> values;
   for (std::size_t c = 0; c < scale.mean.size(); ++c)
     values.push_back(static_cast<float>((level - scale.mean[c]) / scale.std[c]));
   return at::tensor(values, at::kFloat);
 }
 
-at::Tensor Shifted(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& rows) {
-  return Moved(images, reach, NormalisedLevel(0, scale), rows);
+at::Tensor ShiftImages(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& rows) {
+  return MoveImages(images, reach, NormaliseLevel(0, scale), rows);
 }
 
 }  // namespace retort::worker

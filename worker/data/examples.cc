@@ -21,7 +21,7 @@ constexpr std::int64_t kFloatsAtOnce = std::int64_t{64} << 20;
 
 at::Tensor OnHost(const at::Tensor& rows) { return rows.to(at::kCPU, at::kLong).contiguous(); }
 
-// f32 [count, channels, height, width] on the CPU; threads share the pictures.
+// f32 [count, channels, height, width] on the CPU; threads share the images.
 at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, std::int64_t count) {
   const ImageShape& shape = stored.shape;
   const std::int64_t plane = shape.height * shape.width;
@@ -40,7 +40,7 @@ at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, 
   return out;
 }
 
-// One picture, cropped anew from its file; a missing one is NaN.
+// One image, cropped anew from its file; a missing one is NaN.
 Status FillFromFile(const StoredImages& stored, std::int64_t place, const storage::ImageSize& size,
                     const storage::ImageOptions& options, const storage::RegionChoice& choose, float* out) {
   if (place < 0) {
@@ -50,9 +50,9 @@ Status FillFromFile(const StoredImages& stored, std::int64_t place, const storag
   const std::int64_t row = stored.set.rows[static_cast<std::size_t>(place)];
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, stored.set.source.read(row));
   RETORT_ASSIGN_OR_RETURN(
-      const storage::PreparedImage picture,
+      const storage::PreparedImage image,
       storage::PrepareRegion(stored.set.source.where(row), bytes, choose, size, options, stored.shape.channels));
-  stored.levels.Normalise(picture.planes.data(), size.height * size.width, out);
+  stored.levels.Normalise(image.planes.data(), size.height * size.width, out);
   return {};
 }
 

@@ -15,9 +15,9 @@
 
 namespace retort::worker {
 
-// Decoded pictures with what makes tensors of them. Immutable, any thread may read.
+// Decoded images with what makes tensors of them. Immutable, any thread may read.
 struct StoredImages {
-  // `set` says where the files are, so that pictures can be cut anew; rows of it empty: they are not kept.
+  // `set` says where the files are, so that images can be cut anew; rows of it empty: they are not kept.
   StoredImages(std::shared_ptr<const storage::DecodedImages> pictures, const ImageShape& shape, const PixelScale& scale,
                at::Device device, storage::ImageSet set = {});
   std::shared_ptr<const storage::DecodedImages> pictures;
@@ -34,7 +34,7 @@ class Examples {
   Examples() = default;
   // In memory: f32 [n, channels, height, width], normalised; i64 [n]. Both on the same device.
   Examples(at::Tensor images, at::Tensor labels);
-  // Example i is picture places[i] of `images`; -1: no picture, but NaN. labels i64 [n], on images->device.
+  // Example i is image places[i] of `images`; -1: no image, but NaN. labels i64 [n], on images->device.
   Examples(std::shared_ptr<const StoredImages> images, std::vector<std::int64_t> places, at::Tensor labels);
 
   [[nodiscard]] std::int64_t size() const { return labels.defined() ? labels.size(0) : 0; }
@@ -43,11 +43,11 @@ class Examples {
   [[nodiscard]] at::Tensor Batch(const at::Tensor& rows) const;
   // Rows first, ..., first + count - 1. In memory it is a view.
   [[nodiscard]] at::Tensor Range(std::int64_t first, std::int64_t count) const;
-  // Are the pictures' files at hand?
+  // Are the images' files at hand?
   [[nodiscard]] bool HasFiles() const { return stored_ != nullptr && stored_->set.source.read != nullptr; }
-  // Where the picture of a row lies, for messages; empty where the pixels came otherwise, or there is none.
+  // Where the image of a row lies, for messages; empty where the pixels came otherwise, or there is none.
   [[nodiscard]] std::string FindFile(std::int64_t row) const;
-  // For each k the box choose(k, size of its picture) of the picture of rows[k], decoded from its file and
+  // For each k the box choose(k, size of its image) of the image of rows[k], decoded from its file and
   // resized to the examples' size: else as Batch. `choose` is called from several threads. Error: that of
   // reading or decoding.
   using BoxChoice = std::function<storage::Region(std::int64_t k, const storage::ImageSize& size)>;

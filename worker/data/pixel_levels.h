@@ -1,4 +1,4 @@
-// Normalises bytes of pictures to the numbers that networks take.
+// Normalises bytes of images to the numbers that networks take.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,7 +16,7 @@ class PixelLevels {
   // `scale` has a mean and a standard deviation for each of the channels.
   PixelLevels(std::int64_t channels, const PixelScale& scale);
 
-  // A picture's planes one after another: `planes` and `out` [channels, plane].
+  // A image's planes one after another: `planes` and `out` [channels, plane].
   void Normalise(const std::uint8_t* planes, std::int64_t plane, float* out) const;
   // f32 [channels, 256] on the CPU: the bits that Normalise gives.
   [[nodiscard]] const at::Tensor& Table() const { return table_; }

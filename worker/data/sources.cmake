@@ -2,8 +2,8 @@ set(RETORT_DATA_SOURCES
   data/augmentation.cc
   data/dataset.cc
   data/examples.cc
-  data/pictures.cc
+  data/encoded_splits.cc
   data/pixel_levels.cc
-  data/procedural_pictures.cc
+  data/procedural_images.cc
   data/split_overlap.cc
   data/warping.cc)

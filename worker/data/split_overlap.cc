@@ -20,7 +20,7 @@ namespace {
 
 // Calls visit(row, the bytes of its values) until it returns false.
 template <typename Visit>
-void EachPicture(const Examples& examples, const Visit& visit) {
+void EachImage(const Examples& examples, const Visit& visit) {
   for (std::int64_t first = 0; first < examples.size();) {
     const std::int64_t rows = std::min(examples.RowsAtOnce(), examples.size() - first);
     const at::Tensor part = examples.Range(first, rows).cpu().contiguous();
@@ -32,9 +32,9 @@ void EachPicture(const Examples& examples, const Visit& visit) {
   }
 }
 
-bool IsMissing(std::string_view picture) {
+bool IsMissing(std::string_view image) {
   float value = 0;
-  std::memcpy(&value, picture.data(), sizeof(value));
+  std::memcpy(&value, image.data(), sizeof(value));
   return value != value;
 }
 
@@ -43,9 +43,9 @@ std::string FileIn(const Examples& examples, std::int64_t row) {
   return where.empty() ? where : " ('" + where + "')";
 }
 
-// Error: environment, where a picture of `open`, the split called `name`, is also in `hidden`. `why` says why it must
+// Error: environment, where an image of `open`, the split called `name`, is also in `hidden`. `why` says why it must
 // not be.
-Status RequireNoneOf(const Examples& hidden, const Examples& open, const std::string& name, const std::string& why) {
+Status RequireDisjoint(const Examples& hidden, const Examples& open, const std::string& name, const std::string& why) {
   const std::optional<SharedRows> shared = FindFirstShared(hidden, open);
   if (!shared) return {};
   return EnvironmentError("Picture " + std::to_string(shared->b) + " of the " + name + " split" +
@@ -58,16 +58,16 @@ Status RequireNoneOf(const Examples& hidden, const Examples& open, const std::st
 
 std::optional<SharedRows> FindFirstShared(const Examples& a, const Examples& b) {
   std::unordered_multimap<std::size_t, std::int64_t> rows;
-  EachPicture(a, [&rows](std::int64_t row, std::string_view picture) {
-    if (!IsMissing(picture)) rows.emplace(std::hash<std::string_view>()(picture), row);
+  EachImage(a, [&rows](std::int64_t row, std::string_view image) {
+    if (!IsMissing(image)) rows.emplace(std::hash<std::string_view>()(image), row);
     return true;
   });
   std::optional<SharedRows> shared;
-  EachPicture(b, [&](std::int64_t row, std::string_view picture) {
-    const auto [first, last] = rows.equal_range(std::hash<std::string_view>()(picture));
+  EachImage(b, [&](std::int64_t row, std::string_view image) {
+    const auto [first, last] = rows.equal_range(std::hash<std::string_view>()(image));
     for (auto other = first; other != last && !shared; ++other) {
-      EachPicture(a.Rows(at::full({1}, other->second, at::kLong)), [&](std::int64_t, std::string_view same) {
-        if (same == picture) shared = {other->second, row};
+      EachImage(a.Rows(at::full({1}, other->second, at::kLong)), [&](std::int64_t, std::string_view same) {
+        if (same == image) shared = {other->second, row};
         return true;
       });
     }
@@ -77,43 +77,43 @@ std::optional<SharedRows> FindFirstShared(const Examples& a, const Examples& b) 
 }
 
 std::vector<std::int64_t> ListShared(const Examples& a, const Examples& b) {
-  std::unordered_set<std::size_t> pictures;
-  EachPicture(b, [&pictures](std::int64_t, std::string_view picture) {
-    if (!IsMissing(picture)) pictures.insert(std::hash<std::string_view>()(picture));
+  std::unordered_set<std::size_t> images;
+  EachImage(b, [&images](std::int64_t, std::string_view image) {
+    if (!IsMissing(image)) images.insert(std::hash<std::string_view>()(image));
     return true;
   });
   std::vector<std::int64_t> rows;
-  if (pictures.empty()) return rows;
-  EachPicture(a, [&](std::int64_t row, std::string_view picture) {
-    if (!IsMissing(picture) && pictures.contains(std::hash<std::string_view>()(picture))) rows.push_back(row);
+  if (images.empty()) return rows;
+  EachImage(a, [&](std::int64_t row, std::string_view image) {
+    if (!IsMissing(image) && images.contains(std::hash<std::string_view>()(image))) rows.push_back(row);
     return true;
   });
   return rows;
 }
 
 Status RequireApart(const Dataset& data) {
-  return RequireNoneOf(data.train, data.public_split, "public", "a public picture must be nobody's.");
+  return RequireDisjoint(data.train, data.public_split, "public", "a public picture must be nobody's.");
 }
 
 Status RequireTestApart(const Dataset& data) {
-  return RequireNoneOf(data.train, data.test, "test",
-                       "what is measured on it would be of a private example, without a charge.");
+  return RequireDisjoint(data.train, data.test, "test",
+                         "what is measured on it would be of a private example, without a charge.");
 }
 
 namespace {
 
 constexpr std::int64_t kRowsOfOneTask = 256;
 
-using Hashed = std::pair<std::size_t, std::int64_t>;  // of the picture; its number
+using Hashed = std::pair<std::size_t, std::int64_t>;  // of the image; its number
 
 // Sorted.
 std::vector<Hashed> ComputeHashes(const std::vector<std::int64_t>& rows,
-                                  const std::function<std::string_view(std::int64_t)>& picture) {
+                                  const std::function<std::string_view(std::int64_t)>& image) {
   std::vector<Hashed> hashes(rows.size());
   at::parallel_for(0, static_cast<std::int64_t>(rows.size()), kRowsOfOneTask,
                    [&](std::int64_t begin, std::int64_t end) {
                      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-                       hashes[i] = {std::hash<std::string_view>()(picture(rows[i])), rows[i]};
+                       hashes[i] = {std::hash<std::string_view>()(image(rows[i])), rows[i]};
                    });
   std::sort(hashes.begin(), hashes.end());
   return hashes;
@@ -127,16 +127,16 @@ bool AreApart(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
                       [&a](std::int64_t row) { return std::binary_search(a.begin(), a.end(), row); });
 }
 
-bool SplitsShare(const SplitRows& rows, const std::function<std::string_view(std::int64_t)>& picture) {
+bool SplitsShare(const SplitRows& rows, const std::function<std::string_view(std::int64_t)>& image) {
   std::vector<std::int64_t> of_people = rows.train;
   of_people.insert(of_people.end(), rows.validation.begin(), rows.validation.end());
-  const std::vector<Hashed> hidden = ComputeHashes(of_people, picture);
+  const std::vector<Hashed> hidden = ComputeHashes(of_people, image);
   for (const auto* split : {&rows.public_split, &rows.test}) {
-    for (const auto& [hash, row] : ComputeHashes(*split, picture)) {
-      const std::string_view shown = picture(row);
+    for (const auto& [hash, row] : ComputeHashes(*split, image)) {
+      const std::string_view shown = image(row);
       auto same = std::lower_bound(hidden.begin(), hidden.end(), Hashed{hash, 0});
       for (; !shown.empty() && same != hidden.end() && same->first == hash; ++same)
-        if (picture(same->second) == shown) return true;
+        if (image(same->second) == shown) return true;
     }
   }
   return false;

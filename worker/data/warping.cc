@@ -192,15 +192,15 @@ AffineMove DrawAffineMove(const WarpRanges& ranges, const RngStream& lane) {
 DisplacementField DrawDisplacementField(double field, std::int64_t height, std::int64_t width, const RngStream& lane) {
   DisplacementField drawn;
   for (std::size_t i = 0; i < drawn.down.size(); ++i) {
-    const auto [down, right] = NormalPair(kFirstFieldDraw + 2 * i, lane);
+    const auto [down, right] = DrawNormalPair(kFirstFieldDraw + 2 * i, lane);
     drawn.down[i] = static_cast<float>(down * field * static_cast<double>(height));
     drawn.right[i] = static_cast<float>(right * field * static_cast<double>(width));
   }
   return drawn;
 }
 
-at::Tensor Warped(const at::Tensor& images, const AffineMove& move, const DisplacementField& field,
-                  const at::Tensor& black) {
+at::Tensor WarpImages(const at::Tensor& images, const AffineMove& move, const DisplacementField& field,
+                      const at::Tensor& black) {
   return WarpAll(images, black, true, [&](std::int64_t, AffineMove& its, DisplacementField& bends) {
     its = move;
     bends = field;

@@ -45,8 +45,8 @@ inline constexpr double kElasticField = 1.2 / 28;
 
 // images f32 [n, C, H, W], any device: every image by `move` and `field`, one bilinear resampling for both; what
 // moves in is black[c] of its channel, f32 [C] on the CPU. A move and a field of nothing return the same values.
-[[nodiscard]] at::Tensor Warped(const at::Tensor& images, const AffineMove& move, const DisplacementField& field,
-                                const at::Tensor& black);
+[[nodiscard]] at::Tensor WarpImages(const at::Tensor& images, const AffineMove& move, const DisplacementField& field,
+                                    const at::Tensor& black);
 // Each image by its own DrawAffineMove and, where ranges.field > 0, DrawDisplacementField.
 [[nodiscard]] at::Tensor WarpAtRandom(const at::Tensor& images, const WarpRanges& ranges, const at::Tensor& black,
                                       const RowStream& rows);

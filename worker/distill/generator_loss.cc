@@ -121,9 +121,9 @@ class Terms {
 
 }  // namespace
 
-Result<GeneratorGradient> GeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
-                                        const GeneratorWeights& weights, GeneratorForm form, std::int64_t rows,
-                                        Collective& gang) {
+Result<GeneratorGradient> ComputeGeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
+                                               const GeneratorWeights& weights, GeneratorForm form, std::int64_t rows,
+                                               Collective& gang) {
   const at::NoGradGuard no_grad;
   Terms terms(student, form, rows, gang);
   RETORT_ASSIGN_OR_RETURN(const Totals totals, SumTotals(terms.p(), terms.features(), rows, gang));

@@ -30,8 +30,8 @@ struct GeneratorGradient {
 // printed_sums (DPSD eq. 7 and 8) the same with sums in place of all means, and sum_i |f_i|_2, whose gradient is 0 at a
 // row of zeros. All on detached student outputs. `student` and `targets` [own rows, classes] f32 are this member's rows
 // of a batch of `rows`; means and norms are those of the whole batch. Error: of the gang.
-[[nodiscard]] Result<GeneratorGradient> GeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
-                                                      const GeneratorWeights& weights, GeneratorForm form,
-                                                      std::int64_t rows, Collective& gang);
+[[nodiscard]] Result<GeneratorGradient> ComputeGeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
+                                                             const GeneratorWeights& weights, GeneratorForm form,
+                                                             std::int64_t rows, Collective& gang);
 
 }  // namespace retort::worker

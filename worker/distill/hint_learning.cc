@@ -48,7 +48,7 @@ Result<at::Tensor> HintLearning::ParameterGradient(const at::Tensor& adapted, co
   const auto own = static_cast<std::ptrdiff_t>(leaves.size());
   leaves.insert(leaves.end(), adapter_.leaves().begin(), adapter_.leaves().end());
   std::vector<at::Tensor> gradients(leaves.size());
-  if (adapted.size(0) > 0) gradients = VectorJacobian({adapted}, {seed}, leaves);
+  if (adapted.size(0) > 0) gradients = ComputeVectorJacobian({adapted}, {seed}, leaves);
   student_.parameters().Gather({gradients.begin(), gradients.begin() + own});
   adapter_.Gather({gradients.begin() + own, gradients.end()});
   at::Tensor flat = at::cat({student_.parameters().gradient(), adapter_.gradient()});

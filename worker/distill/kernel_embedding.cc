@@ -16,7 +16,7 @@ namespace retort::worker {
 RandomFeatures::RandomFeatures(std::int64_t features, std::int64_t inputs, double bandwidth, const RngStream& stream,
                                at::Device device) {
   RETORT_CHECK(features >= 2 && features % 2 == 0 && inputs > 0 && bandwidth > 0);
-  frequencies_ = NormalTensor({features / 2, inputs}, 1 / std::sqrt(bandwidth), stream).to(device);
+  frequencies_ = DrawNormalTensor({features / 2, inputs}, 1 / std::sqrt(bandwidth), stream).to(device);
 }
 
 at::Tensor RandomFeatures::Of(const at::Tensor& x) const {

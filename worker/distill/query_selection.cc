@@ -174,13 +174,13 @@ at::Tensor Others(std::int64_t n, const std::vector<std::int64_t>& asked) {
 
 }  // namespace
 
-at::Tensor RandomQueries(std::int64_t n, std::int64_t count, const RngStream& stream) {
+at::Tensor DrawRandomQueries(std::int64_t n, std::int64_t count, const RngStream& stream) {
   RETORT_CHECK(count >= 0 && count <= n);
-  return at::tensor(Permutation(n, stream), at::kLong).narrow(0, 0, count).clone();
+  return at::tensor(DrawPermutation(n, stream), at::kLong).narrow(0, 0, count).clone();
 }
 
-at::Tensor KCentreQueries(const at::Tensor& log_p, std::int64_t count, const RngStream& stream,
-                          const std::vector<std::int64_t>& asked) {
+at::Tensor SelectKCentreQueries(const at::Tensor& log_p, std::int64_t count, const RngStream& stream,
+                                const std::vector<std::int64_t>& asked) {
   const std::int64_t n = log_p.size(0);
   RETORT_CHECK(count >= 0 && count + static_cast<std::int64_t>(asked.size()) <= n);
   Centres centres(log_p);
@@ -194,15 +194,15 @@ at::Tensor KCentreQueries(const at::Tensor& log_p, std::int64_t count, const Rng
   return at::tensor(chosen, at::kLong);
 }
 
-at::Tensor MarginQueries(const at::Tensor& probabilities, std::int64_t count) {
+at::Tensor SelectMarginQueries(const at::Tensor& probabilities, std::int64_t count) {
   RETORT_CHECK(count >= 0 && count <= probabilities.size(0));
   std::vector<std::int64_t> ranked = RankedByMargin(probabilities);
   ranked.resize(static_cast<std::size_t>(count));
   return at::tensor(ranked, at::kLong);
 }
 
-at::Tensor DiverseQueries(const at::Tensor& probabilities, const at::Tensor& log_p, std::int64_t count,
-                          const RngStream& stream) {
+at::Tensor SelectDiverseQueries(const at::Tensor& probabilities, const at::Tensor& log_p, std::int64_t count,
+                                const RngStream& stream) {
   RETORT_CHECK(count >= 0 && count <= probabilities.size(0));
   const at::Tensor points = UnitVariance(log_p.detach().cpu().to(at::kDouble).exp());
   const std::vector<std::int64_t> cluster =
@@ -214,13 +214,13 @@ at::Tensor SelectQueries(Selection selection, const at::Tensor& logits, double t
                          const RngStream& stream, const std::vector<std::int64_t>& asked) {
   const at::Tensor exact = logits.detach().cpu().to(at::kDouble);
   const at::Tensor softened = at::log_softmax(exact / temperature, 1);
-  if (selection == Selection::k_centre) return KCentreQueries(softened, count, stream, asked);
+  if (selection == Selection::k_centre) return SelectKCentreQueries(softened, count, stream, asked);
   const at::Tensor left = Others(logits.size(0), asked);
-  if (selection == Selection::random) return left.index_select(0, RandomQueries(left.size(0), count, stream));
+  if (selection == Selection::random) return left.index_select(0, DrawRandomQueries(left.size(0), count, stream));
   const at::Tensor p = at::softmax(exact, 1).index_select(0, left);
   const at::Tensor chosen = selection == Selection::margin
-                                ? MarginQueries(p, count)
-                                : DiverseQueries(p, softened.index_select(0, left), count, stream);
+                                ? SelectMarginQueries(p, count)
+                                : SelectDiverseQueries(p, softened.index_select(0, left), count, stream);
   return left.index_select(0, chosen);
 }
 

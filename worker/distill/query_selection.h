@@ -19,21 +19,21 @@ namespace retort::worker {
 [[nodiscard]] std::vector<std::int64_t> ComputeKMeansClusters(const at::Tensor& points, std::int64_t k,
                                                               const RngStream& stream);
 
-[[nodiscard]] at::Tensor RandomQueries(std::int64_t n, std::int64_t count, const RngStream& stream);
+[[nodiscard]] at::Tensor DrawRandomQueries(std::int64_t n, std::int64_t count, const RngStream& stream);
 
 // Greedy k-centre: each time the row whose least KL(p_row || p_chosen) is largest. Rows of `asked` (i64, distinct) are
 // centres from the start and not chosen again; without any, the stream draws the first centre. `log_p` f32 [n, c]:
 // logarithms of the student's probabilities at the temperature. O(n c (count + asked)), on one thread.
-[[nodiscard]] at::Tensor KCentreQueries(const at::Tensor& log_p, std::int64_t count, const RngStream& stream,
-                                        const std::vector<std::int64_t>& asked = {});
+[[nodiscard]] at::Tensor SelectKCentreQueries(const at::Tensor& log_p, std::int64_t count, const RngStream& stream,
+                                              const std::vector<std::int64_t>& asked = {});
 
 // The rows with the least difference of the two largest of `probabilities` [n, c], least first.
-[[nodiscard]] at::Tensor MarginQueries(const at::Tensor& probabilities, std::int64_t count);
+[[nodiscard]] at::Tensor SelectMarginQueries(const at::Tensor& probabilities, std::int64_t count);
 
 // By margin, too, but from each of min(c, n) clusters (k-means of the columns of exp(log_p), each of unit variance) no
 // more than its share of all rows; places that are left go to the least margins left.
-[[nodiscard]] at::Tensor DiverseQueries(const at::Tensor& probabilities, const at::Tensor& log_p, std::int64_t count,
-                                        const RngStream& stream);
+[[nodiscard]] at::Tensor SelectDiverseQueries(const at::Tensor& probabilities, const at::Tensor& log_p,
+                                              std::int64_t count, const RngStream& stream);
 
 // The second half of it. `ranked` i64 [n]: all rows, best first; `cluster` of each row, 0, 1, ...
 [[nodiscard]] std::vector<std::int64_t> SpreadOverClusters(const std::vector<std::int64_t>& ranked,

@@ -17,21 +17,21 @@
 
 namespace retort::worker {
 
-at::Tensor TopCandidates(const at::Tensor& scores, std::int64_t k) {
+at::Tensor SelectTopCandidates(const at::Tensor& scores, std::int64_t k) {
   RETORT_CHECK(k >= 1 && k <= scores.size(1));
   const at::Tensor order = at::argsort(scores.detach(), /*stable=*/true, /*dim=*/1, /*descending=*/true);
   return at::zeros(scores.sizes(), scores.options().dtype(at::kBool)).scatter_(1, order.narrow(1, 0, k), true);
 }
 
-at::Tensor LikelyCandidates(const at::Tensor& probabilities, double threshold, std::int64_t least) {
-  return probabilities.detach().gt(threshold).logical_or_(TopCandidates(probabilities, least));
+at::Tensor SelectLikelyCandidates(const at::Tensor& probabilities, double threshold, std::int64_t least) {
+  return probabilities.detach().gt(threshold).logical_or_(SelectTopCandidates(probabilities, least));
 }
 
 at::Tensor ChooseCandidates(const TrialSpec& spec, const at::Tensor& logits) {
-  if (spec.release.top_k > 0 && spec.release.threshold == 0) return TopCandidates(logits, spec.release.top_k);
+  if (spec.release.top_k > 0 && spec.release.threshold == 0) return SelectTopCandidates(logits, spec.release.top_k);
   const double threshold =
       spec.release.threshold > 0 ? spec.release.threshold : 0.5 / static_cast<double>(logits.size(1));
-  return LikelyCandidates(at::softmax(logits, 1), threshold, std::max<std::int64_t>(spec.release.top_k, 2));
+  return SelectLikelyCandidates(at::softmax(logits, 1), threshold, std::max<std::int64_t>(spec.release.top_k, 2));
 }
 
 namespace {
@@ -44,7 +44,7 @@ at::Tensor AnnotateResponses(const at::Tensor& answers, const at::Tensor& candid
   return (answers.to(at::kFloat) / static_cast<double>(members)).masked_fill_(candidates.logical_not(), -1);
 }
 
-at::Tensor ExpectedClasses(const at::Tensor& log_p, const at::Tensor& annotation, double epsilon0) {
+at::Tensor ComputeExpectedClasses(const at::Tensor& log_p, const at::Tensor& annotation, double epsilon0) {
   const at::NoGradGuard no_grad;
   const at::Tensor inside = annotation.ge(0).to(at::kFloat), shares = annotation.clamp_min(0), p = log_p.exp();
   const at::Tensor k = inside.sum(1, true);
@@ -83,7 +83,7 @@ at::Tensor IsAmongBest(const at::Tensor& prior, const at::Tensor& labels, std::i
   return (best == labels.unsqueeze(1)).any(1);
 }
 
-at::Tensor LaplacePosterior(const at::Tensor& noisy, const at::Tensor& log_prior, double scale) {
+at::Tensor ComputeLaplacePosterior(const at::Tensor& noisy, const at::Tensor& log_prior, double scale) {
   RETORT_CHECK(scale > 0);
   // |noisy - onehot(c)|_1 is, up to a constant of the row, |noisy_c - 1| - |noisy_c|.
   const at::Tensor evidence = (noisy.abs() - (noisy - 1).abs()) / scale;

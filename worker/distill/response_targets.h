@@ -16,11 +16,12 @@ namespace retort::worker {
 
 // Every class with a probability above `threshold`, and in any case the `least` most likely ones; two of them are
 // DP-DFD's Algorithm 1. probabilities f32 [rows, classes], 1 <= least <= classes -> bool of the same shape.
-[[nodiscard]] at::Tensor LikelyCandidates(const at::Tensor& probabilities, double threshold, std::int64_t least = 2);
+[[nodiscard]] at::Tensor SelectLikelyCandidates(const at::Tensor& probabilities, double threshold,
+                                                std::int64_t least = 2);
 
 // The k most likely classes (DPSD). scores f32 [rows, classes], logits or probabilities; 1 <= k <= classes -> bool
 // of the same shape, k of them in each row.
-[[nodiscard]] at::Tensor TopCandidates(const at::Tensor& scores, std::int64_t k);
+[[nodiscard]] at::Tensor SelectTopCandidates(const at::Tensor& scores, std::int64_t k);
 
 // Those that the trial asks for: the top_k likeliest, those above the threshold (where top_k = 0: of 0, 1 / (2
 // classes)), or with both set whichever is in either. logits f32 [rows, classes] of the student -> bool of the same
@@ -40,7 +41,7 @@ namespace retort::worker {
 // answers; classes outside I are not distinguished, and lose nothing for not having been candidates. With
 // every class a candidate and a large epsilon0 it is the answer itself.
 // log_p f32 [rows, classes] of the student; annotation as AnnotateResponses makes it -> f32 of the same shape.
-[[nodiscard]] at::Tensor ExpectedClasses(const at::Tensor& log_p, const at::Tensor& annotation, double epsilon0);
+[[nodiscard]] at::Tensor ComputeExpectedClasses(const at::Tensor& log_p, const at::Tensor& annotation, double epsilon0);
 
 // The rest is for label differential privacy: a model's prediction is the prior of a released label.
 
@@ -54,6 +55,6 @@ namespace retort::worker {
 
 // ALIBI (Malek et al. 2021): P(label = c | noisy) for noisy = onehot(label) + Laplace(scale)^classes and a prior:
 // softmax over c of log_prior_c - |noisy - onehot(c)|_1 / scale. All f32 [rows, classes].
-[[nodiscard]] at::Tensor LaplacePosterior(const at::Tensor& noisy, const at::Tensor& log_prior, double scale);
+[[nodiscard]] at::Tensor ComputeLaplacePosterior(const at::Tensor& noisy, const at::Tensor& log_prior, double scale);
 
 }  // namespace retort::worker

@@ -168,7 +168,7 @@ at::Tensor SimilarityGraph::Leading(std::int64_t count) const {
   RETORT_CHECK(count >= 1 && count <= rows());
   const at::NoGradGuard no_grad;
   const std::int64_t wanted = std::min(count + std::max(count, kSpare), rows());
-  at::Tensor basis = NormalRows(rows(), wanted, RngStream(kBasisKey)).to(at::kDouble);
+  at::Tensor basis = DrawNormalRows(rows(), wanted, RngStream(kBasisKey)).to(at::kDouble);
   double sum = 0, cut = 0;
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     basis = std::get<0>(at::linalg_qr(Filtered(basis, cut))).contiguous();
@@ -183,7 +183,7 @@ at::Tensor SimilarityGraph::Leading(std::int64_t count) const {
 
 namespace {
 
-// At most so many values of the nearest pictures' coordinates are held at once.
+// At most so many values of the nearest images' coordinates are held at once.
 constexpr std::int64_t kMaxHeldValues = 1LL << 24;
 constexpr double kMinNorm = 1e-12;
 

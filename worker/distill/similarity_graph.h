@@ -1,5 +1,5 @@
-// A graph of pictures that look alike. Released labels are spread along its edges (Zhou et al. 2004), and its leading
-// eigenvectors separate groups that few edges connect (Belkin and Niyogi 2003). A function of public pictures alone.
+// A graph of images that look alike. Released labels are spread along its edges (Zhou et al. 2004), and its leading
+// eigenvectors separate groups that few edges connect (Belkin and Niyogi 2003). A function of public images alone.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,7 +9,7 @@
 
 namespace retort::worker {
 
-// The weight of an edge between pictures whose features have cosine c is exp(20 (c - 1)).
+// The weight of an edge between images whose features have cosine c is exp(20 (c - 1)).
 inline constexpr double kSimilaritySharpness = 20;
 
 // Each row joined with its `neighbours` nearest others by the cosine c of their features, weight exp(20 (c - 1)), in

@@ -54,7 +54,7 @@ Result<at::Tensor> RegressVotes(const at::Tensor& features, const at::Tensor& re
   const double strength = asked.square().sum(1).mean().item<double>() / std::max(varied - 1, kMinSignal);
   if (!(strength > 0 && std::isfinite(strength)))
     return UsageError("Votes cannot be regressed on features that are nothing, or where something is not finite.");
-  const at::Tensor map = RidgeMap(asked, votes, strength);
+  const at::Tensor map = FitRidgeMap(asked, votes, strength);
   return at::matmul(features, map.to(features.device()).t());
 }
 

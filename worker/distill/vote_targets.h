@@ -1,4 +1,4 @@
-// Targets from noisy vote histograms. Post-processing: reads released values and public pictures only.
+// Targets from noisy vote histograms. Post-processing: reads released values and public images only.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,16 +26,16 @@ namespace retort::worker {
 // same shape, at least one in each row; undefined = every class.
 [[nodiscard]] at::Tensor PickMostVoted(const at::Tensor& histograms, const at::Tensor& candidates);
 
-// Smooths released votes by a linear map of features, for pictures that form no clusters. Of features f32 [rows,
-// values] of all pictures and what was released about the first of them, f32 [asked, classes] whose entries carry noise
-// of standard deviation `noise` >= 0, what a ridge regression of the one on the other says about every picture: f32
+// Smooths released votes by a linear map of features, for images that form no clusters. Of features f32 [rows,
+// values] of all images and what was released about the first of them, f32 [asked, classes] whose entries carry noise
+// of standard deviation `noise` >= 0, what a ridge regression of the one on the other says about every image: f32
 // [rows, classes], on the features' device. An entry counts by how far it lies from its row's mean. The strength is
 // that of the posterior mean where every weight has the variance that explains what the entries vary beyond the noise,
 // a little more: taking a row's mean away takes 1 / classes of the noise with it, which is not counted. A function of
 // its arguments alone. Error: usage, where something is not finite.
 [[nodiscard]] Result<at::Tensor> RegressVotes(const at::Tensor& features, const at::Tensor& released, double noise);
 
-// Classes for a set of public pictures that is known to hold about equally many of each class: the first class of each
+// Classes for a set of public images that is known to hold about equally many of each class: the first class of each
 // row after a shift for each class, i64 [rows], on the scores' device. The shifts are those that share the rows out
 // evenly: they minimise the mean over rows of T log sum_c exp((s_rc + b_c) / T), less the mean of b_c, for T a
 // sixteenth of the scores' mean standard deviation within a row (class mass normalisation in its additive form; Zhu,

@@ -80,7 +80,7 @@ Status SumGradients(const std::vector<at::Tensor>& outputs, const std::vector<at
   std::vector<at::Tensor> leaves = parameters.leaves();
   if (own != nullptr) leaves.push_back(own->leaf);
   if (gang.size() == 1) {
-    std::vector<at::Tensor> gradients = VectorJacobian(outputs, seeds, leaves);
+    std::vector<at::Tensor> gradients = ComputeVectorJacobian(outputs, seeds, leaves);
     if (own != nullptr) {
       own->gradient = std::move(gradients.back());
       gradients.pop_back();
@@ -90,7 +90,7 @@ Status SumGradients(const std::vector<at::Tensor>& outputs, const std::vector<at
   }
   BucketSum sum(parameters, gang, bucket_floats);
   if (!outputs.empty()) {
-    VectorJacobian(outputs, seeds, leaves, [&](std::size_t leaf, const at::Tensor& gradient) {
+    ComputeVectorJacobian(outputs, seeds, leaves, [&](std::size_t leaf, const at::Tensor& gradient) {
       if (leaf < parameters.leaves().size())
         sum.Ready(leaf, gradient);
       else

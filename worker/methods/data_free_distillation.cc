@@ -41,13 +41,13 @@ namespace retort::worker {
 
 namespace {
 
-// Remembers which pictures a trial has asked about: fresh noise on an answer that was given before would reveal more
+// Remembers which images a trial has asked about: fresh noise on an answer that was given before would reveal more
 // than one answer does.
 class AskedImages {
  public:
   // No more rows than the capacity in all.
   explicit AskedImages(std::int64_t capacity);
-  // bool [rows] on the CPU: the pictures [rows, ...] that were asked about before, or stand earlier among these, byte
+  // bool [rows] on the CPU: the images [rows, ...] that were asked about before, or stand earlier among these, byte
   // for byte. By digests of 64 bits: of two that differ a later one may be taken for the other.
   [[nodiscard]] at::Tensor Again(const at::Tensor& pictures);
   // Those of the newest Again were answered. A step that ends before that is begun anew, and asks about them again.
@@ -181,7 +181,7 @@ class DataFreeDistillation final : public StudentMethod {
   double ComputeGamma(std::int64_t step) const {
     const DistillValues& distill = spec_.distill;
     if (distill.gamma > 0) return distill.gamma;
-    return LinearBetween(step, spec_.steps, distill.kappa, distill.kappa_end) / spec_.release.norm_bound;
+    return InterpolateLinearly(step, spec_.steps, distill.kappa, distill.kappa_end) / spec_.release.norm_bound;
   }
 
   Result<Asked> Ask(std::int64_t step) {
@@ -198,7 +198,7 @@ class DataFreeDistillation final : public StudentMethod {
   // In place of a teacher: says of private images, which lie at `places`, what their labels are.
   release::ScriptedTeacher LabelsAt(const at::Tensor& places) const {
     const at::Tensor labels = data_.train.labels.index_select(0, places.to(data_.train.labels.device()));
-    return release::ScriptedTeacher(OneHotTargets(labels, data_.classes));
+    return release::ScriptedTeacher(MakeOneHotTargets(labels, data_.classes));
   }
 
   Result<release::Answers> AskLabels(const release::Query& whole, const at::Tensor& places) const {
@@ -213,7 +213,7 @@ class DataFreeDistillation final : public StudentMethod {
   Result<release::Answers> AskTeacher(const release::Query& whole, const at::Tensor& images) {
     if (teacher_->members() > 1) {
       release::Query query = whole;
-      query.gradients = release::MemberRuleFor(spec_);
+      query.gradients = release::ChooseMemberRule(spec_);
       return release::Oracle::SumGradients(release::Oracle::Ask(*teacher_, query), gang_);
     }
     const RowShare share = ComputeRowShare(spec_.batch, gang_);
@@ -241,7 +241,7 @@ class DataFreeDistillation final : public StudentMethod {
     if (spec_.reading == Reading::sound) return at::softmax(released / spec_.distill.temperature, 1);
     if (spec_.distill.target == GradientTarget::gradient) return released;
     if (!spec_.distill.project) return at::softmax(logits, 1) - gamma * released;
-    return release::SoftTarget(logits, release::ZeroSum(released), gamma);
+    return release::ComputeSoftTarget(logits, release::SubtractRowMean(released), gamma);
   }
 
   // Fresh rows of this batch and replayed ones of earlier batches.

@@ -90,7 +90,7 @@ class DenseDistillation final : public StudentMethod {
   const at::Tensor& FindOrder(const PoolStep& at) {
     if (ordered_round_ == at.round) return order_;
     const RngStream stream(spec_.seed, Purpose::replay, static_cast<std::uint64_t>(at.round));
-    order_ = at::tensor(Permutation(at.of, stream), at::kLong);
+    order_ = at::tensor(DrawPermutation(at.of, stream), at::kLong);
     ordered_round_ = at.round;
     return order_;
   }
@@ -125,7 +125,7 @@ class DenseDistillation final : public StudentMethod {
     ParameterArena& parameters = generator_->parameters();
     std::vector<at::Tensor> inputs = parameters.leaves();
     inputs.push_back(made.leaf);
-    std::vector<at::Tensor> gradients = VectorJacobian({made.images}, {made.judged.images}, inputs);
+    std::vector<at::Tensor> gradients = ComputeVectorJacobian({made.images}, {made.judged.images}, inputs);
     const at::NoGradGuard no_grad;
     latents_adam.Step(latents, gradients.back().contiguous(), spec_.generator.lr);
     gradients.pop_back();
@@ -140,7 +140,7 @@ class DenseDistillation final : public StudentMethod {
     ParameterArena& parameters = generator_->parameters();
     parameters.Redraw(RngStream(spec_.seed, Purpose::parameters, number, 1));
     at::Tensor latents =
-        NormalRows(spec_.batch, spec_.generator.latent, RngStream(spec_.seed, Purpose::latents, number))
+        DrawNormalRows(spec_.batch, spec_.generator.latent, RngStream(spec_.seed, Purpose::latents, number))
             .to(data_.device);
     const at::Tensor labels = DrawLabels(round);
     Adam generator_adam(parameters.flat().numel(), {.beta1 = 0.5}, data_.device),

@@ -42,7 +42,7 @@ class DpSgd final : public Method {
         velocity_(at::zeros_like(network_->parameters().flat())),
         coordinates_(network_->parameters().parameter_count()),
         differentiating_(inputs.graphs, "per-example gradients") {
-    if (spec_.release.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
+    if (spec_.release.clipping == Clipping::per_layer) layers_ = CountLayerCoordinates(*network_);
     if (spec_.optimization.averaging > 0)
       averaged_.emplace(network_->parameters().flat(), spec_.optimization.averaging);
     const std::int64_t values = coordinates_ / network_->classes();
@@ -106,8 +106,8 @@ class DpSgd final : public Method {
       const privacy::PrivacyEvent event = mechanism_.Describe(1);
       RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(event, 1));
       charge.emplace(std::move(taken));
-      // The rate of the event, though pictures that cannot be read leave fewer examples than the split has.
-      sample = PoissonSample(data_.train.size(), event.sampling_rate, spec_.noise, spec_.seed, step);
+      // The rate of the event, though images that cannot be read leave fewer examples than the split has.
+      sample = DrawPoissonSample(data_.train.size(), event.sampling_rate, spec_.noise, spec_.seed, step);
     }
     RETORT_ASSIGN_OR_RETURN(sample, BroadcastFromRoot(sample, gang_));
     RETORT_RETURN_IF_ERROR(DrawAugmentation());
@@ -119,7 +119,7 @@ class DpSgd final : public Method {
 
   Status DrawAugmentation() {
     if (!AugmentsPrivately(spec_)) return {};
-    const std::uint64_t drawn = AugmentationSeed(spec_.noise, spec_.seed);
+    const std::uint64_t drawn = ChooseAugmentationSeed(spec_.noise, spec_.seed);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor shared,
                             BroadcastFromRoot(at::tensor({static_cast<std::int64_t>(drawn)}, at::kLong), gang_));
     augmentation_seed_ = static_cast<std::uint64_t>(shared.item<std::int64_t>());
@@ -139,7 +139,7 @@ class DpSgd final : public Method {
     const std::int64_t most = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
     const std::int64_t chunk = std::max<std::int64_t>(most / copies, 1);
     const auto images = [&](const at::Tensor& of, const RowPlaces& places) {
-      return TrainingImages(spec_, data_.scale, data_.train, of, step, places, augmentation_seed_);
+      return MakeTrainingImages(spec_, data_.scale, data_.train, of, step, places, augmentation_seed_);
     };
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
@@ -160,7 +160,7 @@ class DpSgd final : public Method {
   Result<at::Tensor> DifferentiateChunk(const at::Tensor& rows) {
     const auto differentiate = [&](const Tensors& in) -> Result<Tensors> {
       const at::Tensor labels = data_.train.labels.index_select(0, in[0]);
-      return Tensors{PerSampleGradients(*network_, data_.train.Batch(in[0]), labels)};
+      return Tensors{ComputePerSampleGradients(*network_, data_.train.Batch(in[0]), labels)};
     };
     RETORT_ASSIGN_OR_RETURN(const Tensors out, differentiating_.Run({rows}, differentiate));
     return out[0];

@@ -70,7 +70,7 @@ class RidgeEnsemble final : public Method {
     for (std::int64_t m = share.first; m < share.first + share.count; ++m) {
       const Examples shard = data_.train.Rows(shards_[static_cast<std::size_t>(m)].to(data_.device));
       const at::Tensor seen = ComputeHeadInputs(*network_, front_, shard);
-      const at::Tensor head = RidgeHead(seen, shard.labels, data_.classes, spec_.shards.ridge);
+      const at::Tensor head = FitRidgeHead(seen, shard.labels, data_.classes, spec_.shards.ridge);
       fitted.push_back(head.unsqueeze(0));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(at::cat(fitted), spec_.members, gang_));
@@ -83,21 +83,21 @@ class RidgeEnsemble final : public Method {
   Result<Outcome> Finish() override {
     Outcome out;
     out.parameters = network_->StateBlobs("teacher/");
-    out.parameters.push_back(ToBlob(kHeads, heads_));
+    out.parameters.push_back(MakeTensorBlob(kHeads, heads_));
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Ensemble> ensemble,
                             LoadEnsemble(ChooseNetwork(spec_), spec_.members, data_.shape, data_.classes, "teacher/",
                                          out.parameters, {0, spec_.members}, data_.device));
     std::vector<at::Tensor> votes = {at::empty({0, data_.classes}, at::device(data_.device).dtype(at::kFloat))};
     double right = 0;
-    const std::int64_t at_once = std::min(kRows, MaxRowsPerPass(data_.shape));
+    const std::int64_t at_once = std::min(kRows, ComputeMaxRowsPerPass(data_.shape));
     for (std::int64_t first = 0; first < data_.test.size(); first += at_once) {
       const std::int64_t rows = std::min(at_once, data_.test.size() - first);
       const at::Tensor chosen = ensemble->Forward(data_.test.Range(first, rows)).argmax(2);
       right += (chosen == data_.test.labels.narrow(0, first, rows)).sum().item<double>();
-      votes.push_back(OneHotTargets(chosen.contiguous(), data_.classes).sum(0));
+      votes.push_back(MakeOneHotTargets(chosen.contiguous(), data_.classes).sum(0));
     }
     out.evaluation = Evaluate(at::cat(votes), data_.test.labels);
-    out.metrics = TestMetrics(*out.evaluation);
+    out.metrics = ListTestMetrics(*out.evaluation);
     const auto asked = static_cast<double>(std::max<std::int64_t>(1, data_.test.size() * spec_.members));
     out.metrics.emplace_back("test.member_accuracy", right / asked);
     return out;
@@ -157,7 +157,7 @@ class NetworkEnsemble final : public Method {
   std::string phase(std::int64_t) const override { return spec_.epochs == 0 ? "draw" : "train"; }
   void Register(TrainState& state) override {
     for (std::size_t m = 0; m < members_.size(); ++m)
-      members_[m]->learner.Register(state, MemberPrefix("teacher/", static_cast<std::int64_t>(m)));
+      members_[m]->learner.Register(state, FormatMemberPrefix("teacher/", static_cast<std::int64_t>(m)));
   }
 
   Status Step(std::int64_t step, Series& series) override {
@@ -181,7 +181,8 @@ class NetworkEnsemble final : public Method {
       if (rows[m] == 0) continue;
       const auto at = static_cast<std::int64_t>(m);
       const bool own = at >= share.first && at < share.first + share.count;
-      RETORT_RETURN_IF_ERROR(member.learner.Apply(own ? rows[m] : 0, rows[m], RateAt(spec_, step, member.steps)));
+      RETORT_RETURN_IF_ERROR(
+          member.learner.Apply(own ? rows[m] : 0, rows[m], ComputeRateAt(spec_, step, member.steps)));
     }
     if (ShouldRecordLoss(spec_, step, step, steps_)) {
       std::vector<double> sums = {0, static_cast<double>(losses.size())};
@@ -197,15 +198,15 @@ class NetworkEnsemble final : public Method {
     Outcome out;
     std::vector<at::Tensor> votes = {at::empty({0, data_.classes}, at::device(data_.device).dtype(at::kFloat))};
     double right = 0;
-    const std::int64_t at_once = MaxRowsPerPass(data_.shape);
+    const std::int64_t at_once = ComputeMaxRowsPerPass(data_.shape);
     for (std::int64_t first = 0; first < data_.test.size(); first += at_once)
       votes.push_back(Votes(first, std::min(at_once, data_.test.size() - first), right));
     out.evaluation = Evaluate(at::cat(votes), data_.test.labels);
-    out.metrics = TestMetrics(*out.evaluation);
+    out.metrics = ListTestMetrics(*out.evaluation);
     const auto asked = static_cast<double>(std::max<std::int64_t>(1, data_.test.size() * spec_.members));
     out.metrics.emplace_back("test.member_accuracy", right / asked);
     for (std::size_t m = 0; m < members_.size(); ++m) {
-      const std::string prefix = MemberPrefix("teacher/", static_cast<std::int64_t>(m));
+      const std::string prefix = FormatMemberPrefix("teacher/", static_cast<std::int64_t>(m));
       for (auto& blob : members_[m]->learner.network().StateBlobs(prefix)) out.parameters.push_back(std::move(blob));
     }
     return out;
@@ -220,7 +221,7 @@ class NetworkEnsemble final : public Method {
     for (const auto& member : members_) {
       const at::Tensor vote = member->learner.network().Forward(images).logits.argmax(1);
       right += (vote == labels).sum().item<double>();
-      hot.push_back(OneHotTargets(vote, data_.classes));
+      hot.push_back(MakeOneHotTargets(vote, data_.classes));
     }
     return at::stack(hot).sum(0);
   }
@@ -231,7 +232,7 @@ class NetworkEnsemble final : public Method {
     if (epoch != member.epoch) {
       member.epoch = epoch;
       const RngStream stream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch));
-      const auto order = Permutation(member.shard.size(0), stream.Lane(static_cast<std::uint64_t>(at)));
+      const auto order = DrawPermutation(member.shard.size(0), stream.Lane(static_cast<std::uint64_t>(at)));
       member.order = member.shard.index_select(0, at::tensor(order, at::kLong)).to(data_.device);
     }
     return member.order.narrow(0, first, std::min(member.batch, member.order.size(0) - first));
@@ -240,9 +241,9 @@ class NetworkEnsemble final : public Method {
   // Rows are numbered over all members, so that no two share random numbers.
   Result<Minibatch> Load(std::int64_t at, std::int64_t step, const at::Tensor& rows) const {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                            TrainingImages(spec_, data_.scale, data_.train, rows, step, at * spec_.batch));
+                            MakeTrainingImages(spec_, data_.scale, data_.train, rows, step, at * spec_.batch));
     const at::Tensor labels = data_.train.labels.index_select(0, rows);
-    return Minibatch{images, OneHotTargets(labels, data_.classes, spec_.labels.smoothing), 0, rows.size(0)};
+    return Minibatch{images, MakeOneHotTargets(labels, data_.classes, spec_.labels.smoothing), 0, rows.size(0)};
   }
 
   // Stands in for a batch that another rank trains on.
@@ -320,10 +321,10 @@ class EnsembleTeacher final : public Method {
     std::vector<double> loss = {0};
     if (share.count > 0) {
       const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
-      const at::Tensor images = Shifted(data_.train.Batch(rows.flatten()), spec_.inputs.shift, data_.scale,
-                                        {shifts, share.first * rows.size(1)})
+      const at::Tensor images = ShiftImages(data_.train.Batch(rows.flatten()), spec_.inputs.shift, data_.scale,
+                                            {shifts, share.first * rows.size(1)})
                                     .view({share.count, rows.size(1), -1});
-      const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
+      const at::Tensor targets = MakeOneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
                                      .view({share.count, rows.size(1), -1});
       outputs.push_back(ensemble_.ForwardOwn(images, share.first));
       const at::Tensor log_p = at::log_softmax(outputs[0].detach(), 2);
@@ -349,12 +350,12 @@ class EnsembleTeacher final : public Method {
     for (std::int64_t first = 0; first < data_.test.size(); first += kRows) {
       const std::int64_t rows = std::min(kRows, data_.test.size() - first);
       const at::Tensor logits = ensemble_.ForwardShared(data_.test.Range(first, rows));
-      const at::Tensor hot = OneHotTargets(logits.argmax(2).contiguous(), data_.classes);
+      const at::Tensor hot = MakeOneHotTargets(logits.argmax(2).contiguous(), data_.classes);
       votes.push_back(hot.sum(0));
       right += (logits.argmax(2) == data_.test.labels.narrow(0, first, rows)).sum().item<double>();
     }
     if (!votes.empty()) out.evaluation = Evaluate(at::cat(votes), data_.test.labels);
-    if (out.evaluation) out.metrics = TestMetrics(*out.evaluation);
+    if (out.evaluation) out.metrics = ListTestMetrics(*out.evaluation);
     const auto asked = static_cast<double>(std::max<std::int64_t>(1, data_.test.size() * spec_.members));
     out.metrics.emplace_back("test.member_accuracy", right / asked);
     out.parameters = ensemble_.parameters().ToBlobs("teacher/");
@@ -372,7 +373,7 @@ class EnsembleTeacher final : public Method {
       order_ = at::empty_like(shards_);
       const RngStream stream(spec_.seed, Purpose::shards, static_cast<std::uint64_t>(epoch));
       for (std::int64_t m = 0; m < spec_.members; ++m) {
-        const auto order = Permutation(shards_.size(1), stream.Lane(static_cast<std::uint64_t>(m)));
+        const auto order = DrawPermutation(shards_.size(1), stream.Lane(static_cast<std::uint64_t>(m)));
         order_[m].copy_(shards_[m].index_select(0, at::tensor(order, at::kLong)));
       }
       order_ = order_.to(data_.device);
@@ -401,7 +402,7 @@ Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs) 
     return UsageError(std::to_string(inputs.spec.members) + " members need as many training examples; there are " +
                       std::to_string(inputs.data.train.size()) + ".");
   }
-  at::Tensor shards = DisjointShards(inputs.data.train.size(), inputs.spec.members);
+  at::Tensor shards = MakeDisjointShards(inputs.data.train.size(), inputs.spec.members);
   RETORT_RETURN_IF_ERROR(CheckDisjoint(shards, inputs.data.train.size()));
   return std::unique_ptr<Method>(std::make_unique<EnsembleTeacher>(inputs, std::move(shards)));
 }

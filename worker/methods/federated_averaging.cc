@@ -58,9 +58,10 @@ class FederatedAveraging final : public Method {
     const ShardPlace at = FindPlace(step);
     if (at.within == 0) Begin();
     const std::int64_t local = LocalSteps(at.client), own = at.round * local + at.within;
-    const SupervisedStep here{batches_[at.client].Of(own), own, at.client, RateAt(spec_, own, spec_.rounds * local)};
+    const SupervisedStep here{batches_[at.client].Of(own), own, at.client,
+                              ComputeRateAt(spec_, own, spec_.rounds * local)};
     const auto targets = [&](const at::Tensor& rows) {
-      return OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
+      return MakeOneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     };
     RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));

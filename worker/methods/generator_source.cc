@@ -39,7 +39,7 @@ GeneratorSource::GeneratorSource(const TrialSpec& spec, std::unique_ptr<Generato
     if (!spec.release.detach) region->Decline("its images keep a graph to the teacher (detach = false)");
   if (spec.generator.latent_lr <= 0) return;
   const at::Device device = generator_->parameters().flat().device();
-  latents_ = NormalRows(spec.batch, spec.generator.latent, RngStream(spec.seed, Purpose::latents)).to(device);
+  latents_ = DrawNormalRows(spec.batch, spec.generator.latent, RngStream(spec.seed, Purpose::latents)).to(device);
   latents_adam_.emplace(latents_.numel(), AdamSettings{.beta1 = 0.5}, device);
 }
 
@@ -55,7 +55,7 @@ Result<std::unique_ptr<GeneratorSource>> GeneratorSource::Create(const TrialSpec
 
 at::Tensor GeneratorSource::DrawLatents(const RngStream& stream, std::int64_t rows) const {
   const RowShare own = ComputeRowShare(rows, gang_);
-  return NormalRows(own.count, spec_.generator.latent, stream, own.first);
+  return DrawNormalRows(own.count, spec_.generator.latent, stream, own.first);
 }
 
 const at::Tensor& GeneratorSource::FindLatents(std::int64_t step, std::int64_t rows) {
@@ -92,7 +92,7 @@ Status GeneratorSource::AskStudent(const at::Tensor& images, std::int64_t rows, 
                                    const GeneratorTarget& target, const GeneratorWeights& weights, Seeds& seeds) {
   const NetworkOutput out = student.Forward(images);
   RETORT_ASSIGN_OR_RETURN(const GeneratorGradient gradient,
-                          GeneratorLoss(out, target.y, weights, spec_.generator.form, rows, gang_));
+                          ComputeGeneratorLoss(out, target.y, weights, spec_.generator.form, rows, gang_));
   seeds.outputs.insert(seeds.outputs.end(), {out.logits, out.features});
   seeds.gradients.insert(seeds.gradients.end(), {gradient.logits, gradient.features});
   seeds.loss.Add(gradient.loss, 1);

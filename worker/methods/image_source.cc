@@ -9,7 +9,7 @@
 
 #include "experiments/base/rng_stream.h"
 #include "worker/data/augmentation.h"
-#include "worker/data/procedural_pictures.h"
+#include "worker/data/procedural_images.h"
 #include "worker/data/split_overlap.h"
 #include "worker/methods/generator_source.h"
 #include "worker/tensors/rng_streams.h"
@@ -38,7 +38,7 @@ Result<at::Tensor> MixedSource::Images(std::int64_t step, std::int64_t rows) {
   const RowShare own = ComputeRowShare(rows, gang_);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor first, Drawn(step, 0, own));
   RETORT_ASSIGN_OR_RETURN(const at::Tensor second, Drawn(step, 1, own));
-  return Mixed(first, second, RowStream(StepStream(spec_, step), own.first));
+  return MixRows(first, second, RowStream(StepStream(spec_, step), own.first));
 }
 
 Result<at::Tensor> MixedSource::Drawn(std::int64_t step, std::int64_t which, const RowShare& own) const {
@@ -47,9 +47,9 @@ Result<at::Tensor> MixedSource::Drawn(std::int64_t step, std::int64_t which, con
   for (std::int64_t i = own.first; i < own.first + own.count; ++i)
     places.push_back(stream.Lane(static_cast<std::uint64_t>(i))
                          .Below(kPicks + static_cast<std::uint64_t>(which), data_.public_split.size()));
-  // Both pictures of a row are augmented by numbers of their own.
-  return TrainingImages(spec_, data_.scale, data_.public_split, at::tensor(places, at::kLong), 2 * step + which,
-                        own.first);
+  // Both images of a row are augmented by numbers of their own.
+  return MakeTrainingImages(spec_, data_.scale, data_.public_split, at::tensor(places, at::kLong), 2 * step + which,
+                            own.first);
 }
 
 namespace {
@@ -85,13 +85,13 @@ Result<at::Tensor> ProceduralSource::Images(std::int64_t step, std::int64_t rows
   const RngStream stream = StepStream(step);
   const Kinds kinds = ChooseKinds(spec_.inputs.pictures);
   at::Tensor images = at::empty({own.count, shape_.channels, shape_.height, shape_.width}, at::kFloat);
-  // Row r is picture r / 2 of its kind.
+  // Row r is image r / 2 of its kind.
   for (std::int64_t kind = 0; kind < 2; ++kind) {
     const std::int64_t first = (own.first + 1 - kind) / 2, last = (own.first + own.count + 1 - kind) / 2;
     if (last == first) continue;
     const at::Tensor drawn =
-        ProceduralPictures(kinds[static_cast<std::size_t>(kind)], last - first, shape_.channels, shape_.height,
-                           RowStream(stream.Lane(static_cast<std::uint64_t>(kind)), first));
+        DrawProceduralImages(kinds[static_cast<std::size_t>(kind)], last - first, shape_.channels, shape_.height,
+                             RowStream(stream.Lane(static_cast<std::uint64_t>(kind)), first));
     const std::int64_t place = 2 * first + kind - own.first;
     images.slice(0, place, own.count, 2).copy_(drawn);
   }
@@ -99,8 +99,8 @@ Result<at::Tensor> ProceduralSource::Images(std::int64_t step, std::int64_t rows
 }
 
 at::Tensor ProceduralSource::ImagesOfFirstKind(std::int64_t step, std::int64_t rows) const {
-  return Normalised(ProceduralPictures(ChooseKinds(spec_.inputs.pictures)[0], rows, shape_.channels, shape_.height,
-                                       RowStream(StepStream(step).Lane(0), 0)));
+  return Normalised(DrawProceduralImages(ChooseKinds(spec_.inputs.pictures)[0], rows, shape_.channels, shape_.height,
+                                         RowStream(StepStream(step).Lane(0), 0)));
 }
 
 RngStream ProceduralSource::StepStream(std::int64_t step) const {

@@ -1,5 +1,5 @@
 // Sources of the images that a student without data asks about: a generator that learns, a procedure, or mixes of
-// public pictures.
+// public images.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -41,7 +41,7 @@ class ImageSource {
   virtual ~ImageSource() = default;
   // This member's share of this step's `rows` images, f32 [own, C, H, W], normalised as the data set's are. Row i of
   // the whole is a function of (seed, step, i) and of what the source has learned, but for batch normalisation. Part of
-  // the graph to what it learns, but where that is recorded. Until the next call. Error: that of reading a picture.
+  // the graph to what it learns, but where that is recorded. Until the next call. Error: that of reading an image.
   [[nodiscard]] virtual Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) = 0;
   // The rates of the trial's keys times `decay`.
   [[nodiscard]] virtual GeneratorRates RatesAt(double decay) const = 0;
@@ -79,11 +79,11 @@ class FixedSource : public ImageSource {
 [[nodiscard]] Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, const Dataset& data,
                                                                    Collective& gang, StepGraphs* graphs = nullptr);
 
-// Public pictures, augmented and mixed in pairs, as queries. No two steps show the same.
+// Public images, augmented and mixed in pairs, as queries. No two steps show the same.
 class MixedSource final : public FixedSource {
  public:
   // Of data.public_split, augmented as spec.inputs.augment and spec.inputs.shift say. All three outlive it. Error:
-  // environment, where a picture is public and private at once; usage, where none is public.
+  // environment, where an image is public and private at once; usage, where none is public.
   [[nodiscard]] static Result<std::unique_ptr<MixedSource>> Create(const TrialSpec& spec, const Dataset& data,
                                                                    const Collective& gang);
 
@@ -92,7 +92,7 @@ class MixedSource final : public FixedSource {
  private:
   MixedSource(const TrialSpec& spec, const Dataset& data, const Collective& gang)
       : spec_(spec), data_(data), gang_(gang) {}
-  // One of the two pictures of each row.
+  // One of the two images of each row.
   [[nodiscard]] Result<at::Tensor> Drawn(std::int64_t step, std::int64_t which, const RowShare& own) const;
 
   const TrialSpec& spec_;
@@ -100,7 +100,7 @@ class MixedSource final : public FixedSource {
   const Collective& gang_;
 };
 
-// Pictures drawn by a procedure, as queries. No two steps show the same.
+// Images drawn by a procedure, as queries. No two steps show the same.
 class ProceduralSource final : public FixedSource {
  public:
   // Square images of at least 8 pixels a side.

@@ -1,7 +1,5 @@
 // Label differential privacy: a student that sees the private images as they are and their labels as they were
 // released.
-#include "worker/methods/label_training.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
@@ -20,6 +18,7 @@
 
 #include "experiments/base/status.h"
 #include "worker/distill/response_targets.h"
+#include "worker/methods/label_stages.h"
 #include "worker/methods/method.h"
 #include "worker/methods/stop_rule.h"
 #include "worker/models/ensemble.h"
@@ -30,16 +29,6 @@
 #include "worker/training/supervised_training.h"
 
 namespace retort::worker {
-
-std::vector<std::int64_t> ComputeStageEnds(std::int64_t examples, std::int64_t stages) {
-  RETORT_CHECK(stages >= 1 && stages <= examples);
-  std::vector<std::int64_t> ends;
-  for (std::int64_t stage = 1; stage <= stages; ++stage) ends.push_back(examples * stage / stages);
-  return ends;
-}
-
-bool IsEachRowOnce(const at::Tensor& rows) { return CheckDisjoint(rows.cpu().unsqueeze(0), rows.numel()).ok(); }
-
 namespace {
 
 // LP-2ST and its like with more stages (Ghazi et al. 2021, algorithm 3): randomised response on the labels of a part
@@ -60,7 +49,7 @@ class LabelStages final : public Method {
         mechanism_(std::move(mechanism)),
         learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec, inputs.graphs)),
         ends_(std::move(ends)),
-        order_(at::tensor(Permutation(ends_.back(), RngStream(spec_.seed, Purpose::shards, 0, 3)), at::kLong)
+        order_(at::tensor(DrawPermutation(ends_.back(), RngStream(spec_.seed, Purpose::shards, 0, 3)), at::kLong)
                    .to(inputs.data.device)),
         answers_(at::full({ends_.back()}, -1, order_.options())),
         kept_(at::zeros({ends_.back()}, at::device(inputs.data.device).dtype(at::kByte))) {
@@ -92,9 +81,9 @@ class LabelStages final : public Method {
       batches_stage_ = stage;
     }
     const auto targets = [&](const at::Tensor& rows) {
-      return OneHotTargets(answers_.index_select(0, rows), classes_, spec_.labels.smoothing);
+      return MakeOneHotTargets(answers_.index_select(0, rows), classes_, spec_.labels.smoothing);
     };
-    const SupervisedStep here{batches_->Of(within), step, 0, RateAt(spec_, within, of)};
+    const SupervisedStep here{batches_->Of(within), step, 0, ComputeRateAt(spec_, within, of)};
     RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(spec_, scale_, examples_.images, here, targets, learner_, gang_));
     if (ShouldRecordLoss(spec_, step, within, of))
@@ -157,7 +146,7 @@ class LabelStages final : public Method {
   // In evaluation mode, the same on every member.
   Result<at::Tensor> ComputeLogits(const at::Tensor& rows) {
     const RowShare share = ComputeRowShare(rows.size(0), gang_);
-    const std::int64_t at_once = MaxRowsPerPass(examples_.images.shape());
+    const std::int64_t at_once = ComputeMaxRowsPerPass(examples_.images.shape());
     std::vector<at::Tensor> logits = {at::empty({0, classes_}, at::device(rows.device()).dtype(at::kFloat))};
     for (std::int64_t first = 0; first < share.count; first += at_once) {
       const at::Tensor part = rows.narrow(0, share.first + first, std::min(at_once, share.count - first));
@@ -241,9 +230,9 @@ class Alibi final : public Method {
     const double scale = release::LabelLaplaceScale(spec_.release.epsilon0);
     const auto noisy = [&](const at::Tensor& rows) { return noisy_.index_select(0, rows); };
     const auto posterior = [&](const at::Tensor& log_p, const at::Tensor& labels) {
-      return LaplacePosterior(labels, log_p, scale);
+      return ComputeLaplacePosterior(labels, log_p, scale);
     };
-    const SupervisedStep here{batches_.Of(step), step, 0, RateAt(spec_, step, steps())};
+    const SupervisedStep here{batches_.Of(step), step, 0, ComputeRateAt(spec_, step, steps())};
     RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(spec_, scale_, examples_.images, here, noisy, learner_, gang_, posterior));
     if (ShouldRecordLoss(spec_, step, step, steps()))

@@ -38,7 +38,7 @@ class LoadedTeacher final : public Method {
   Result<Outcome> Finish() override {
     Outcome out;
     out.evaluation = network_ ? Evaluate(*network_, data_.test) : EvaluateModule();
-    out.metrics = TestMetrics(*out.evaluation);
+    out.metrics = ListTestMetrics(*out.evaluation);
     if (network_) {
       out.parameters = network_->StateBlobs("teacher/");
     } else {
@@ -52,7 +52,7 @@ class LoadedTeacher final : public Method {
  private:
   storage::Evaluation EvaluateModule() const {
     const at::NoGradGuard no_grad;
-    const std::int64_t at_once = MaxRowsPerPass(data_.shape);
+    const std::int64_t at_once = ComputeMaxRowsPerPass(data_.shape);
     std::vector<at::Tensor> logits = {at::empty({0, data_.classes}, at::device(data_.device).dtype(at::kFloat))};
     for (std::int64_t first = 0; first < data_.test.size(); first += at_once)
       logits.push_back(module_->Forward(data_.test.Range(first, std::min(at_once, data_.test.size() - first))));
@@ -85,7 +85,7 @@ std::string Advise(const TrialSpec& spec, std::int64_t in_file, std::int64_t cla
 Result<std::unique_ptr<Method>> FromModule(const MethodInputs& inputs, storage::Env& env) {
   const TrialSpec& spec = inputs.spec;
   RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(spec.torchscript));
-  RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.torchscript, Sha256Hex(bytes), spec.weights_digest));
+  RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.torchscript, ComputeSha256Hex(bytes), spec.weights_digest));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<ScriptModule> module,
                           ScriptModule::Load(bytes, spec.torchscript, inputs.data.device));
   RETORT_RETURN_IF_ERROR(module->Select(inputs.data.shape, ParseOutputs(spec.outputs).value(), NameKey(spec)));

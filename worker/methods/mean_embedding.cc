@@ -135,7 +135,7 @@ class MeanEmbedding final : public Method {
     const RowShare own = ComputeRowShare(spec_.batch, gang_);
     const at::Tensor labels = FindLabels(own.first, own.count);
     const at::Tensor pixels = generator_->Forward(
-        NormalRows(own.count, generator_->code(), stream, own.first).to(data_.device), labels, &gang_);
+        DrawNormalRows(own.count, generator_->code(), stream, own.first).to(data_.device), labels, &gang_);
     const at::Tensor features = features_.Of(pixels);
     RETORT_ASSIGN_OR_RETURN(const EmbeddingGradient match,
                             MatchEmbedding(features, labels, embedding_, spec_.batch, gang_));
@@ -153,12 +153,12 @@ class MeanEmbedding final : public Method {
     if (at == 0) {
       const std::int64_t shown = std::min(kMaxGalleryImages, synthetic_->size());
       gallery_.Offer(spec_.steps, synthetic_->Range(0, shown),
-                     OneHotTargets(synthetic_->labels.narrow(0, 0, shown), data_.classes));
+                     MakeOneHotTargets(synthetic_->labels.narrow(0, 0, shown), data_.classes));
     }
     const std::int64_t steps = spec_.epochs * batches_.per_epoch();
-    const SupervisedStep here{batches_.Of(at), at, 0, RateAt(spec_, at, steps)};
+    const SupervisedStep here{batches_.Of(at), at, 0, ComputeRateAt(spec_, at, steps)};
     const auto targets = [&](const at::Tensor& rows) {
-      return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
+      return MakeOneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     };
     RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
@@ -176,7 +176,7 @@ class MeanEmbedding final : public Method {
                                   at::device(data_.device).dtype(at::kFloat));
     for (std::int64_t first = 0; first < spec_.merf.synthetic; first += kSynthesised) {
       const std::int64_t rows = std::min(kSynthesised, spec_.merf.synthetic - first);
-      const at::Tensor latents = NormalRows(rows, generator_->code(), stream, first).to(data_.device);
+      const at::Tensor latents = DrawNormalRows(rows, generator_->code(), stream, first).to(data_.device);
       const at::Tensor pixels = generator_->Forward(latents, FindLabels(first, rows));
       images.narrow(0, first, rows).copy_((pixels - mean_) / deviation_);
     }

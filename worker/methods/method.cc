@@ -15,7 +15,7 @@ namespace retort::worker {
 Outcome EvaluateOutcome(const Network& network, const Examples& test, const std::string& prefix, GraphRegion* region) {
   Outcome out;
   out.evaluation = Evaluate(network, test, region);
-  out.metrics = TestMetrics(*out.evaluation);
+  out.metrics = ListTestMetrics(*out.evaluation);
   out.parameters = network.StateBlobs(prefix);
   return out;
 }
@@ -44,7 +44,7 @@ std::vector<std::string> SelectFacts(const std::vector<std::pair<std::string_vie
 bool AreShardsDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
   const std::int64_t examples = data.train.size();
   return teacher.spec.method == "ensemble" && !ShardsDependOnExamples(teacher.spec) &&
-         CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
+         CheckDisjoint(MakeDisjointShards(examples, teacher.spec.members), examples).ok();
 }
 
 bool AreMembersIndependent(const TeacherArtifact& teacher) {
@@ -103,7 +103,7 @@ Status CheckTeacher(const MethodInputs& inputs) {
                     (rule->teachers & MakeMask(FindKind(inputs.teacher->spec))) != 0;
   if (fits) return {};
   return UsageError("The method " + method + " does not ask a " +
-                    std::string(KindName(FindKind(inputs.teacher->spec))) + ".");
+                    std::string(GetKindName(FindKind(inputs.teacher->spec))) + ".");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 template <typename Ask>
 at::Tensor InPasses(const at::Tensor& inputs, const Ask& ask, std::int64_t rows_of = 0) {
   const std::int64_t rows = inputs.size(0);
-  const std::int64_t most = MaxRowsPerPass({inputs.size(1), inputs.size(2), inputs.size(3)});
+  const std::int64_t most = ComputeMaxRowsPerPass({inputs.size(1), inputs.size(2), inputs.size(3)});
   if (rows <= most) return ask(inputs);
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < rows; first += most)

@@ -49,18 +49,19 @@ class PlainTeacher final : public Method {
     if (epoch != epoch_) {
       epoch_ = epoch;
       const RngStream stream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch));
-      order_ = at::tensor(Permutation(seen_.size(), stream), at::device(data_.device).dtype(at::kLong));
+      order_ = at::tensor(DrawPermutation(seen_.size(), stream), at::device(data_.device).dtype(at::kLong));
     }
     const at::Tensor batch = order_.narrow(0, first, std::min(batch_, seen_.size() - first));
     const RowShare share = ComputeRowShare(batch.size(0), gang_);
     const at::Tensor rows = Own(batch, share);
-    const at::Tensor targets = OneHotTargets(seen_.labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
+    const at::Tensor targets =
+        MakeOneHotTargets(seen_.labels.index_select(0, rows), data_.classes, spec_.labels.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                            TrainingImages(spec_, data_.scale, seen_, rows, step, share.first));
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
-                            learner_.Teach({images, targets, share.first, batch.size(0)}, RateAt(spec_, step, steps()),
-                                           RngStream(spec_.seed, Purpose::dropout, at_step)));
+                            MakeTrainingImages(spec_, data_.scale, seen_, rows, step, share.first));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor loss, learner_.Teach({images, targets, share.first, batch.size(0)},
+                                                                  ComputeRateAt(spec_, step, steps()),
+                                                                  RngStream(spec_.seed, Purpose::dropout, at_step)));
     if (ShouldRecordLoss(spec_, step, step, steps()))
       RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));
     return {};

@@ -1,5 +1,5 @@
-// The sound reading with a privately trained teacher and public pictures: the teacher labels all of them, which is
-// post-processing of its training; the labels are spread over pictures that are alike where that is asked for; the
+// The sound reading with a privately trained teacher and public images: the teacher labels all of them, which is
+// post-processing of its training; the labels are spread over images that are alike where that is asked for; the
 // student is fitted to them.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -105,7 +105,7 @@ class PublicDistillation final : public Method {
   std::unique_ptr<release::Mechanism> mechanism_;
   PublicTraining training_;
   std::int64_t rows_, releases_;
-  at::Tensor answers_;  // f32 [public pictures, classes]: the teacher's logits
+  at::Tensor answers_;  // f32 [public images, classes]: the teacher's logits
   SampleGallery gallery_;
 };
 

@@ -63,7 +63,7 @@ Result<at::Tensor> PublicTraining::FindTaughtRows(std::int64_t pool) {
 at::Tensor PublicTraining::StudentLogProbabilities() const {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> said;
-  const std::int64_t at_once = std::min(kRowsOfPart, MaxRowsPerPass(data_.shape));
+  const std::int64_t at_once = std::min(kRowsOfPart, ComputeMaxRowsPerPass(data_.shape));
   for (std::int64_t first = 0; first < data_.public_split.size(); first += at_once) {
     const std::int64_t rows = std::min(at_once, data_.public_split.size() - first);
     said.push_back(at::log_softmax(learner_.network().Forward(data_.public_split.Range(first, rows)).logits, 1));
@@ -82,7 +82,7 @@ at::Tensor PublicTraining::Labels(const at::Tensor& scores) const {
   at::Tensor labels = at::zeros({scores.size(0), data_.classes}, scores.options().dtype(at::kFloat));
   if (told.numel() == 0) return labels;
   const at::Tensor classes = spec_.distill.balance ? AssignBalancedClasses(telling) : telling.argmax(1);
-  return labels.index_copy_(0, told, OneHotTargets(classes, data_.classes));
+  return labels.index_copy_(0, told, MakeOneHotTargets(classes, data_.classes));
 }
 
 Result<at::Tensor> PublicTraining::PropagateLabels(const at::Tensor& released) {
@@ -92,7 +92,7 @@ Result<at::Tensor> PublicTraining::PropagateLabels(const at::Tensor& released) {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor features,
                             ComputeOrientedFeatures(data_.shape, data_.device, data_.public_split));
     const SimilarityGraph graph(features, spec_.labels.neighbours);
-    // A picture that was not asked about gets no label of its own.
+    // A image that was not asked about gets no label of its own.
     at::Tensor labels = at::zeros_like(targets_);
     labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
     all = Labels(graph.PropagateLabels(labels, spec_.labels.propagation));
@@ -107,7 +107,7 @@ Result<at::Tensor> PublicTraining::RegressLabels(const at::Tensor& released, dou
     RETORT_ASSIGN_OR_RETURN(const at::Tensor features,
                             ComputeOrientedFeatures(data_.shape, data_.device, data_.public_split));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor said, RegressVotes(features, released, noise));
-    all = OneHotTargets(said.argmax(1), data_.classes);
+    all = MakeOneHotTargets(said.argmax(1), data_.classes);
   }
   return BroadcastFromRoot(all, gang_);
 }
@@ -122,7 +122,7 @@ Status PublicTraining::Fit(std::int64_t step, std::int64_t within, std::int64_t 
   const RowShare share = ComputeRowShare(spec_.distill.student_batch, gang_);
   const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                          TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
+                          MakeTrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
   const double rate = spec_.optimization.lr * HoldThenLinear(within, spec_.labels.label_steps,
                                                              spec_.optimization.lr_hold, spec_.optimization.lr_end);
   RETORT_ASSIGN_OR_RETURN(

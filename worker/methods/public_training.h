@@ -1,4 +1,4 @@
-// Fits a student to labels that were released for public pictures, and spreads these labels over all public pictures
+// Fits a student to labels that were released for public images, and spreads these labels over all public images
 // where that is asked for.
 #pragma once
 
@@ -22,13 +22,13 @@ class PublicTraining {
 
   [[nodiscard]] Learner& learner() { return learner_; }
   [[nodiscard]] const Learner& learner() const { return learner_; }
-  // Registers the student and the targets, f32 [public pictures, classes].
+  // Registers the student and the targets, f32 [public images, classes].
   void Register(TrainState& state);
 
-  // Makes distributions over the classes, f32 [rows, classes], the targets of the first rows of the public pictures,
-  // with spec.labels.smoothing. A picture whose row is zeros is not trained on.
+  // Makes distributions over the classes, f32 [rows, classes], the targets of the first rows of the public images,
+  // with spec.labels.smoothing. A image whose row is zeros is not trained on.
   void SetTargets(const at::Tensor& distributions);
-  // The student's log-probabilities for all public pictures, f32 [public pictures, classes].
+  // The student's log-probabilities for all public images, f32 [public images, classes].
   [[nodiscard]] at::Tensor StudentLogProbabilities() const;
   // Draws the student anew, from the stream of a second network, and resets its optimiser.
   void ResetStudent();
@@ -36,8 +36,8 @@ class PublicTraining {
   // one-hot f32 [rows, classes]. Rows of equal scores become zeros, and no class counts them.
   [[nodiscard]] at::Tensor Labels(const at::Tensor& scores) const;
 
-  // What was released for the first rows, f32 [rows, classes] of any scale, spread over all public pictures by
-  // spec.labels.neighbours and spec.labels.propagation, and their Labels: one-hot f32 [public pictures, classes]. The
+  // What was released for the first rows, f32 [rows, classes] of any scale, spread over all public images by
+  // spec.labels.neighbours and spec.labels.propagation, and their Labels: one-hot f32 [public images, classes]. The
   // same on every member of the gang. Errors: of the gang.
   [[nodiscard]] Result<at::Tensor> PropagateLabels(const at::Tensor& released);
 
@@ -46,7 +46,7 @@ class PublicTraining {
   [[nodiscard]] Result<at::Tensor> RegressLabels(const at::Tensor& released, double noise);
 
   // Optimiser step `within` of spec.labels.label_steps, at the trial's step `step`, on student_batch of the first
-  // `pool` public pictures that have a target; every few steps the gang's loss is appended to `series` as
+  // `pool` public images that have a target; every few steps the gang's loss is appended to `series` as
   // train.student_loss. Errors: of decoding and of the gang; usage, where none of them has a target.
   [[nodiscard]] Status Fit(std::int64_t step, std::int64_t within, std::int64_t pool, Series& series);
 

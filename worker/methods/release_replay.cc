@@ -12,7 +12,7 @@ namespace retort::worker {
 
 Status ReleaseReplay::Insert(const storage::TranscriptRecord& record) {
   if (record.released.size() != 1) return DamageError("A transcript record does not hold exactly one release.");
-  RETORT_ASSIGN_OR_RETURN(at::Tensor value, FromBlob(record.released[0]));
+  RETORT_ASSIGN_OR_RETURN(at::Tensor value, MakeTensorFromBlob(record.released[0]));
   replay_[record.step] = std::move(value);
   return {};
 }
@@ -48,7 +48,7 @@ Status ReleaseReplay::Keep(std::int64_t step, const at::Tensor& value) {
   const std::shared_ptr<HostCopy> copy = copier_(value);
   return store_->QueueReleased(step, value.nbytes(), [step, copy]() -> Result<storage::TranscriptRecord> {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor values, copy->Await());
-    return storage::TranscriptRecord{step, {ToBlob("released", values)}};
+    return storage::TranscriptRecord{step, {MakeTensorBlob("released", values)}};
   });
 }
 

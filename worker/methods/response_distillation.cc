@@ -113,7 +113,7 @@ class ResponseDistillation final : public StudentMethod {
 
  private:
   static bool IsSoft(const TrialSpec& spec) {
-    return release::ResponseSettingsFor(spec, 2, 1).form == release::ResponseForm::soft;
+    return release::MakeResponseSettings(spec, 2, 1).form == release::ResponseForm::soft;
   }
 
   // `step` of the trial, `stage` of the paper.
@@ -176,7 +176,7 @@ class ResponseDistillation final : public StudentMethod {
   Result<at::Tensor> TeachStage(std::int64_t stage, const at::Tensor& images, const at::Tensor& targets, double rate) {
     const StudentBatches batches(spec_, stage, {images, targets}, transfer_.stored() > 0 ? &transfer_ : nullptr);
     const auto weigh = [epsilon0 = spec_.release.epsilon0](const at::Tensor& log_p, const at::Tensor& annotation) {
-      return ExpectedClasses(log_p, annotation, epsilon0);
+      return ComputeExpectedClasses(log_p, annotation, epsilon0);
     };
     return TeachStudent(batches, rate, 1, UsesLikelihood() ? Expectation(weigh) : Expectation());
   }
@@ -197,7 +197,8 @@ Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inp
         "\"procedural\".");
   StudentParts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang, inputs.graphs));
-  const release::ResponseSettings settings = release::ResponseSettingsFor(spec, data.classes, parts.teacher->members());
+  const release::ResponseSettings settings =
+      release::MakeResponseSettings(spec, data.classes, parts.teacher->members());
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::RandomizedResponse> mechanism,
                           release::RandomizedResponse::Create(settings, release::MakeNoiseKey(spec)));
   if (settings.generator_touched_teacher) {

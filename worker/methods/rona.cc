@@ -28,7 +28,7 @@
 
 namespace retort::worker {
 
-std::string_view PhaseName(RonaPhase phase) {
+std::string_view GetPhaseName(RonaPhase phase) {
   switch (phase) {
     case RonaPhase::auxiliary:
       return "auxiliary";
@@ -123,7 +123,7 @@ class Rona final : public Method {
   }
 
   std::int64_t steps() const override { return schedule_.steps(); }
-  std::string phase(std::int64_t step) const override { return std::string(PhaseName(schedule_.At(step).phase)); }
+  std::string phase(std::int64_t step) const override { return std::string(GetPhaseName(schedule_.At(step).phase)); }
   // Public images: no generator.
   std::vector<std::string> Facts() const override {
     std::vector<std::pair<std::string_view, bool>> facts = {{privacy::kFactDetachedTarget, true},
@@ -190,8 +190,8 @@ class Rona final : public Method {
     const RowShare share = ComputeRowShare(at.rows, gang_);
     const at::Tensor rows = Own(batch, share);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                            TrainingImages(spec_, data_.scale, data_.public_split, rows, step, share.first));
-    const at::Tensor targets = OneHotTargets(data_.public_split.labels.index_select(0, rows), data_.classes);
+                            MakeTrainingImages(spec_, data_.scale, data_.public_split, rows, step, share.first));
+    const at::Tensor targets = MakeOneHotTargets(data_.public_split.labels.index_select(0, rows), data_.classes);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor loss,
                             learner.Teach({images, targets, share.first, at.rows}, rate, DropoutStream(step)));
     if (at.first == 0 || ShouldRecordLoss(spec_, step, step, steps()))
@@ -202,7 +202,7 @@ class Rona final : public Method {
 
   Status LearnHints(std::int64_t step, const RonaStep& at) {
     at::Tensor chosen;
-    if (at.first == 0) chosen = RandomQueries(data_.public_split.size(), at.of, QueryStream(at.epoch));
+    if (at.first == 0) chosen = DrawRandomQueries(data_.public_split.size(), at.of, QueryStream(at.epoch));
     const QueryBatch batch = MakeBatch(step, at, chosen);
     StatisticsGuard guard(learner_.network());
     const at::Tensor adapted = hints_->Adapted(batch, DropoutStream(step));
@@ -274,8 +274,8 @@ class Rona final : public Method {
   const at::Tensor& FindOrder(std::int64_t epoch, std::int64_t n) {
     if (epoch != epoch_) {
       epoch_ = epoch;
-      order_ = at::tensor(Permutation(n, RngStream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch))),
-                          at::kLong);
+      order_ = at::tensor(
+          DrawPermutation(n, RngStream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch))), at::kLong);
     }
     return order_;
   }
@@ -361,7 +361,7 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const RonaVolume volume = MakeVolume(inputs);
   RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
-  // Self learning takes the labels of public pictures as they are.
+  // Self learning takes the labels of public images as they are.
   RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
   // A trial that asks nothing has no charge on record that facts could be added to.
   if (AsksNoTeacher(spec)) RETORT_RETURN_IF_ERROR(RequireTestApart(inputs.data));

@@ -9,7 +9,7 @@ namespace retort::worker {
 
 // auxiliary: the auxiliary teacher learns from the public split. ask: noisy votes on new queries.
 enum class RonaPhase : std::uint8_t { auxiliary, hint, self, ask, distill };
-[[nodiscard]] std::string_view PhaseName(RonaPhase phase);
+[[nodiscard]] std::string_view GetPhaseName(RonaPhase phase);
 
 // Epochs, rounds and rows.
 struct RonaVolume {

@@ -53,7 +53,7 @@ at::Tensor AuxiliaryTeacher::ComputeHint(const at::Tensor& images) const {
 
 at::Tensor ComputeAllLogits(const Network& network, const Examples& images) {
   const at::NoGradGuard no_grad;
-  const std::int64_t at_once = std::min(kRowsAtATime, MaxRowsPerPass(network.input()));
+  const std::int64_t at_once = std::min(kRowsAtATime, ComputeMaxRowsPerPass(network.input()));
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < images.size(); first += at_once)
     parts.push_back(network.Forward(images.Range(first, std::min(at_once, images.size() - first))).logits);
@@ -107,7 +107,7 @@ class LossTeacher final : public RonaTeacher {
     if (auxiliary_ != nullptr) {
       const at::Tensor told = auxiliary_->FindLogits(OwnRows(batch.rows, batch));
       RETORT_RETURN_IF_ERROR(
-          AdaptBound(release::DistillationLosses(told, logits.detach(), spec_.distill.temperature), batch));
+          AdaptBound(release::ComputeDistillationLosses(told, logits.detach(), spec_.distill.temperature), batch));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(logits.detach(), batch.size(), gang_));
     RETORT_ASSIGN_OR_RETURN(
@@ -177,7 +177,7 @@ class PrivateTeacher final : public SoundTeacher {
                                                      {WholeImages(data_, batch), at::Tensor(), batch.step}, gang_));
           return PayAndRelease(mechanism_, answers, answers.rows(), book);
         }));
-    return release::DistillationLosses(OwnRows(released, batch), logits.detach(), spec_.distill.temperature)
+    return release::ComputeDistillationLosses(OwnRows(released, batch), logits.detach(), spec_.distill.temperature)
         .gradients.div_(static_cast<double>(batch.size()));
   }
 
@@ -235,8 +235,9 @@ class VoteTeacher final : public SoundTeacher {
     const at::Tensor known = histograms_.narrow(0, 0, Count());
     const double gap = EstimateVoteGap(known, spec_.release.vote_noise, teacher_->members(), spec_.release.grain);
     const at::Tensor heard = known.index_select(0, FindPlaces(OwnRows(batch.rows, batch)));
-    return release::DistillationLosses(ComputeVoteEvidence(heard, gap, spec_.release.vote_noise, spec_.release.grain),
-                                       logits.detach(), spec_.distill.temperature)
+    return release::ComputeDistillationLosses(
+               ComputeVoteEvidence(heard, gap, spec_.release.vote_noise, spec_.release.grain), logits.detach(),
+               spec_.distill.temperature)
         .gradients.div_(static_cast<double>(batch.size()));
   }
 
@@ -310,7 +311,7 @@ Result<std::unique_ptr<RonaTeacher>> MakeRonaTeacher(const MethodInputs& inputs,
   if (spec.reading == Reading::sound && teacher->members() > 1) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<release::NoisyVotes> mechanism,
-        release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
+        release::NoisyVotes::Create(release::MakeVoteSettings(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
     return std::unique_ptr<RonaTeacher>(
         std::make_unique<VoteTeacher>(inputs, std::move(teacher), std::move(mechanism), auxiliary));
   }

@@ -1,6 +1,6 @@
-// dp-spectral: every private example adds its label at its place among the public pictures, in the leading eigenvectors
+// dp-spectral: every private example adds its label at its place among the public images, in the leading eigenvectors
 // of their similarity graph; one noisy sum for each class is released (the mechanism of DP-MERF) and evaluated at every
-// public picture, and a student is fitted to the labels. All but the first step is post-processing.
+// public image, and a student is fitted to the labels. All but the first step is post-processing.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
@@ -68,7 +68,7 @@ class SpectralLabels final : public Method {
   }
 
   // Each member places its share of the private examples, all in the basis of gang rank 0, which adds the noise to the
-  // sum and evaluates it at the public pictures: f32 [public pictures, classes], less the mean of all classes. The
+  // sum and evaluates it at the public images: f32 [public images, classes], less the mean of all classes. The
   // scores do not depend on which of many bases of the same span it was.
   Result<at::Tensor> Release(release::ChargeBook* book) {
     const at::NoGradGuard no_grad;

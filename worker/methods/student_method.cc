@@ -42,7 +42,7 @@ StudentBatches::Places StudentBatches::Draw() const {
   std::vector<std::int64_t> permutation;
   for (std::int64_t k = 0; k < steps * count; ++k) {
     if (k % rows_of_batch == 0)
-      permutation = Permutation(rows_of_batch, order_.Lane(static_cast<std::uint64_t>(k / rows_of_batch)));
+      permutation = DrawPermutation(rows_of_batch, order_.Lane(static_cast<std::uint64_t>(k / rows_of_batch)));
     place[k] = permutation[static_cast<std::size_t>(k % rows_of_batch)];
   }
   if (replayed == 0) return places;
@@ -86,8 +86,8 @@ void SampleGallery::Register(TrainState& state, const std::string& prefix) {
 
 storage::Samples SampleGallery::ToSamples(const std::string& claim, const PixelScale& scale) const {
   storage::Samples samples;
-  samples.images = ToBlob("images", ToBytes(images_.narrow(0, 0, rows_), scale));
-  samples.released = ToBlob("released", annotations_.narrow(0, 0, rows_));
+  samples.images = MakeTensorBlob("images", ConvertToBytes(images_.narrow(0, 0, rows_), scale));
+  samples.released = MakeTensorBlob("released", annotations_.narrow(0, 0, rows_));
   samples.step.assign(static_cast<std::size_t>(rows_), static_cast<std::uint64_t>(step_.item<std::int64_t>()));
   samples.mean = scale.mean;
   samples.std = scale.std;

@@ -1,4 +1,4 @@
-// DPDFD, sound by an ensemble (R2): the student learns from noisy votes, on pictures that are there before the first
+// DPDFD, sound by an ensemble (R2): the student learns from noisy votes, on images that are there before the first
 // answer or on those that a generator makes between them.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -37,13 +37,13 @@
 namespace retort::worker {
 namespace {
 
-// On public queries or on pictures that a procedure draws: releases noisy votes, spreads them over pictures that are
+// On public queries or on images that a procedure draws: releases noisy votes, spreads them over images that are
 // alike where that is asked for, fits a student to them, relabels every public image by student and votes together, and
 // fits once more. PATE's aggregator (Papernot et al. 2018, GNMax) is the same with the votes' first class for a label,
 // and one fit; with a threshold (Confident-GNMax) queries that are not answered have no label.
 class VoteDistillation final : public Method {
  public:
-  // `asked`: owns inputs.data, whose public split are the pictures that may be asked about.
+  // `asked`: owns inputs.data, whose public split are the images that may be asked about.
   VoteDistillation(const MethodInputs& inputs, std::unique_ptr<const Dataset> asked,
                    std::unique_ptr<release::TeacherModel> teacher, std::unique_ptr<release::NoisyVotes> mechanism,
                    std::unique_ptr<release::ConfidentVotes> confident, std::unique_ptr<release::ConsensusTest> test,
@@ -220,7 +220,7 @@ class VoteDistillation final : public Method {
     return histograms_.sum(1, /*keepdim=*/true) > 0;
   }
   // Zeros where a query was not answered.
-  at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes) * Answered(); }
+  at::Tensor FirstClass() const { return MakeOneHotTargets(histograms_.argmax(1), data_.classes) * Answered(); }
 
   const TrialSpec& spec_;
   std::unique_ptr<const Dataset> asked_;
@@ -254,7 +254,7 @@ Status CheckQueries(const MethodInputs& inputs) {
   return {};
 }
 
-// spec.steps batches of spec.batch pictures of the first kind that the procedure has: of writing the strokes, about
+// spec.steps batches of spec.batch images of the first kind that the procedure has: of writing the strokes, about
 // which members agree more. Nobody has labelled them.
 Examples Drawn(const MethodInputs& inputs) {
   const ProceduralSource source(inputs.spec, inputs.data, inputs.gang);
@@ -404,7 +404,7 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang, inputs.graphs));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::NoisyVotes> mechanism,
-      release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
+      release::NoisyVotes::Create(release::MakeVoteSettings(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang, inputs.graphs));
   return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts), std::move(mechanism)));
@@ -439,10 +439,10 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
   }
   if (spec.release.threshold_noise > 0) {
     RETORT_ASSIGN_OR_RETURN(confident,
-                            release::ConfidentVotes::Create(release::ConfidentSettingsFor(spec, inputs.data.classes),
+                            release::ConfidentVotes::Create(release::MakeConfidentSettings(spec, inputs.data.classes),
                                                             release::MakeNoiseKey(spec), release::MakeNoiseKey(spec)));
   } else {
-    RETORT_ASSIGN_OR_RETURN(mechanism, release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes),
+    RETORT_ASSIGN_OR_RETURN(mechanism, release::NoisyVotes::Create(release::MakeVoteSettings(spec, inputs.data.classes),
                                                                    release::MakeNoiseKey(spec)));
   }
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));

@@ -27,11 +27,11 @@ std::int64_t Numel(const std::vector<std::int64_t>& shape) {
 at::Tensor Drawn(const ParameterShape& p, const RngStream& stream) {
   switch (p.draw) {
     case Draw::uniform:
-      return UniformTensor(p.shape, p.bound, stream);
+      return DrawUniformTensor(p.shape, p.bound, stream);
     case Draw::normal:
-      return NormalTensor(p.shape, p.bound, stream);
+      return DrawNormalTensor(p.shape, p.bound, stream);
     case Draw::truncated:
-      return TruncatedNormalTensor(p.shape, p.bound, stream);
+      return DrawTruncatedNormalTensor(p.shape, p.bound, stream);
   }
   CheckFailed("a known draw", __FILE__, __LINE__, p.name);
 }
@@ -81,7 +81,7 @@ void ParameterArena::RedrawXavier(const RngStream& stream) {
     if (shape.size() < 2) continue;
     const std::int64_t window = Numel(shape) / (shape[0] * shape[1]);
     const double bound = std::sqrt(6.0 / static_cast<double>((shape[0] + shape[1]) * window));
-    leaves_[i].copy_(UniformTensor(shape, bound, stream.Lane(i)));
+    leaves_[i].copy_(DrawUniformTensor(shape, bound, stream.Lane(i)));
   }
 }
 
@@ -106,7 +106,8 @@ bool ParameterArena::AllFinite() const { return at::isfinite(flat_).all().item<b
 
 std::vector<storage::TensorBlob> ParameterArena::ToBlobs(const std::string& prefix) const {
   std::vector<storage::TensorBlob> blobs;
-  for (std::size_t i = 0; i < shapes_.size(); ++i) blobs.push_back(ToBlob(prefix + shapes_[i].name, leaves_[i]));
+  for (std::size_t i = 0; i < shapes_.size(); ++i)
+    blobs.push_back(MakeTensorBlob(prefix + shapes_[i].name, leaves_[i]));
   return blobs;
 }
 
@@ -119,7 +120,7 @@ Status ParameterArena::FromBlobs(const std::string& prefix, const std::vector<st
     if (found->shape != shapes_[i].shape || found->dtype != storage::DType::f32) {
       return DamageError("The stored parameter '" + name + "' has another shape or type than the network.");
     }
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor value, FromBlob(*found));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor value, MakeTensorFromBlob(*found));
     leaves_[i].copy_(value);
   }
   return {};

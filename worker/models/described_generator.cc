@@ -88,7 +88,7 @@ class DescribedConditionalGenerator final : public ConditionalGenerator {
 
 Result<LatentLayers> ReadLatentLayers(const std::string& text, LatentShape latents, ImageShape image) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<NetworkLayer> described, ParseNetworkLayers(text));
-  if (!MakesPictures(described))
+  if (!MakesImages(described))
     return UsageError("A generator turns latents into pictures by a reshape, and these layers have none.");
   const PlannedShapes planned = PlanGeneratorShapes(described, latents, {image.channels, image.height, image.width});
   if (planned.misfit)

@@ -59,16 +59,16 @@ Layer MakeLayer(const NetworkLayer& described, std::int64_t classes) {
 }
 
 Result<std::vector<Layer>> MakeDescribedLayers(const std::string& text, ImageShape input, std::int64_t classes) {
-  static_assert(kPictureInput == kImages);
+  static_assert(kNetworkInput == kImages);
   RETORT_ASSIGN_OR_RETURN(const std::vector<NetworkLayer> described, ParseNetworkLayers(text));
-  if (MakesPictures(described))
+  if (MakesImages(described))
     return UsageError(
         "The layers begin with latents and make pictures (reshape): they are a generator's, and no network " +
         std::string("that classifies pictures."));
   const PlannedShapes planned = PlanShapes(described, {input.channels, input.height, input.width}, classes);
   if (planned.misfit) {
     const LayerShape shape = {input.channels, input.height, input.width};
-    return UsageError(planned.misfit->message + " (the images are " + ShapeText(shape) + ").");
+    return UsageError(planned.misfit->message + " (the images are " + FormatShape(shape) + ").");
   }
   std::vector<Layer> layers;
   layers.reserve(described.size());

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Ensemble>> LoadHeads(std::unique_ptr<Network> network, st
                                             const storage::TensorBlob& blob, RowShare share, at::Device device) {
   const std::optional<std::size_t> front = FindFrozenFront(*network);
   if (!front) return DamageError("The ensemble has heads, and its network no last layer that they would be.");
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor heads, FromBlob(blob));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor heads, MakeTensorFromBlob(blob));
   const std::vector<std::int64_t> shape = {members, network->classes(), network->plan().nodes[*front].shape.front()};
   if (heads.scalar_type() != at::kFloat || heads.sizes() != shape)
     return DamageError("The ensemble's " + blob.name + " has another shape than " + std::to_string(members) +
@@ -116,7 +116,7 @@ at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images, std::int64_
   return (all.view({images.size(0), count, classes_}) + p[1].narrow(0, first, count)).transpose(0, 1);
 }
 
-std::string MemberPrefix(const std::string& prefix, std::int64_t member) {
+std::string FormatMemberPrefix(const std::string& prefix, std::int64_t member) {
   return prefix + std::to_string(member) + "/";
 }
 
@@ -142,13 +142,13 @@ Result<std::unique_ptr<Ensemble>> LoadEnsemble(const NetworkChoice& network, std
   std::vector<std::unique_ptr<Network>> networks;
   for (std::int64_t member = share.first; member < share.first + share.count; ++member) {
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> one, MakeNetwork(network, input, classes, std::nullopt, device));
-    RETORT_RETURN_IF_ERROR(one->LoadState(MemberPrefix(prefix, member), blobs));
+    RETORT_RETURN_IF_ERROR(one->LoadState(FormatMemberPrefix(prefix, member), blobs));
     networks.push_back(std::move(one));
   }
   return std::unique_ptr<Ensemble>(std::make_unique<NetworkMembers>(std::move(networks), classes));
 }
 
-at::Tensor DisjointShards(std::int64_t examples, std::int64_t members) {
+at::Tensor MakeDisjointShards(std::int64_t examples, std::int64_t members) {
   const std::int64_t size = examples / members;
   return at::arange(size * members, at::kLong).view({size, members}).t().contiguous();
 }

@@ -51,7 +51,7 @@ class Ensemble {
 };
 
 // Names of member m's state: prefix + "m/" + the network's own.
-[[nodiscard]] std::string MemberPrefix(const std::string& prefix, std::int64_t member);
+[[nodiscard]] std::string FormatMemberPrefix(const std::string& prefix, std::int64_t member);
 
 // Those of `share` among `members` of the network that is named, from what an ensemble's trial left: tensors of
 // all members together (LogisticEnsemble), one network with prefix + "heads" f32 [members, classes, values], the
@@ -66,7 +66,7 @@ class Ensemble {
 // Indices of each member's shard: member m holds order[m], order[m + n], ...; every shard has
 // floor(examples / members) of them. Disjoint, and fixed by index: a changed example stays in its shard.
 // i64 [members, shard size].
-[[nodiscard]] at::Tensor DisjointShards(std::int64_t examples, std::int64_t members);
+[[nodiscard]] at::Tensor MakeDisjointShards(std::int64_t examples, std::int64_t members);
 
 // Checks that no example is in two shards, on which claims about members rest. `shards` i64 [members, shard size].
 // Error: refused, naming an index outside [0, examples) or one that is there twice.

@@ -1,7 +1,6 @@
 #include "worker/models/generators.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/leaky_relu.h>
@@ -18,8 +17,8 @@
 #include <vector>
 
 #include "experiments/methods/networks.h"
-#include "worker/gang/gang_batch_norm.h"
 #include "worker/models/described_generator.h"
+#include "worker/models/layer_forward.h"
 #include "worker/models/resampling.h"
 #include "worker/models/training_scopes.h"
 
@@ -29,13 +28,6 @@ namespace {
 constexpr double kEpsilon = Generator::kOuterEpsilon;
 // The constant that DAFL's code gives to its inner batch norms.
 constexpr double kInnerEpsilon = 0.8;
-
-at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
-                     Collective* gang) {
-  if (gang != nullptr && gang->size() > 1) return GangBatchNorm(x, weight, bias, epsilon, *gang);
-  return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, epsilon,
-                        /*cudnn_enabled=*/false);
-}
 
 // Leaky rectifier that overwrites its input: batch norm's backward pass does not look at its output.
 at::Tensor Rectified(at::Tensor x) { return at::leaky_relu_(x, Generator::kSlope); }
@@ -59,14 +51,6 @@ at::Tensor ByChannel(const std::vector<double>& values, at::Device device) {
 }
 
 constexpr std::int64_t kShrink = ConditionalGenerator::kShrink, kKernel = ConditionalGenerator::kKernel;
-
-// Of [rows, features].
-at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Collective* gang) {
-  if (gang != nullptr && gang->size() > 1)
-    return GangBatchNorm(x.unsqueeze(2).unsqueeze(3), weight, bias, kEpsilon, *gang).flatten(1);
-  return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, kEpsilon,
-                        /*cudnn_enabled=*/false);
-}
 
 void AddLayer(std::vector<ParameterShape>& shapes, const std::string& name, std::vector<std::int64_t> weight) {
   std::int64_t fan_in = 1;
@@ -115,12 +99,12 @@ class ZooGenerator final : public Generator {
     const auto shrink = std::int64_t{1} << stages_.widths.size();
     at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / shrink, image_.width / shrink});
     if (PrefersChannelsLast(x.device())) x = x.contiguous(at::MemoryFormat::ChannelsLast);
-    x = BatchNorm(x, p[2], p[3], kEpsilon, gang);
+    x = NormaliseByBatch(x, p[2], p[3], kEpsilon, gang);
     std::size_t next = 4;
     for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage) {
       const at::Tensor& weight = p[next++];
       x = at::conv2d(Doubled(x), weight, fast_ ? at::Tensor() : p[next++], 1, 1);
-      x = Rectified(BatchNorm(x, p[next], p[next + 1], stages_.epsilon, gang));
+      x = Rectified(NormaliseByBatch(x, p[next], p[next + 1], stages_.epsilon, gang));
       next += 2;
     }
     return Finish(at::conv2d(x, p[next], p[next + 1], 1, 1), gang);
@@ -129,7 +113,7 @@ class ZooGenerator final : public Generator {
  private:
   // What the last convolution says, as images.
   [[nodiscard]] at::Tensor Finish(at::Tensor x, Collective* gang) const {
-    if (!fast_) return BatchNorm(x.tanh_(), {}, {}, kEpsilon, gang);
+    if (!fast_) return NormaliseByBatch(x.tanh_(), {}, {}, kEpsilon, gang);
     return normalisation_.Apply(at::sigmoid(x));
   }
 
@@ -166,8 +150,8 @@ class ZooConditionalGenerator final : public ConditionalGenerator {
   at::Tensor Forward(const at::Tensor& latents, const at::Tensor& labels, Collective* gang) const override {
     const std::vector<at::Tensor>& p = parameters().leaves();
     at::Tensor x = at::cat({latents, at::one_hot(labels, classes_).to(at::kFloat)}, 1);
-    x = at::relu(BatchNorm(at::linear(x, p[0], p[1]), p[2], p[3], gang));
-    x = BatchNorm(at::linear(x, p[4], p[5]), p[6], p[7], gang);
+    x = at::relu(NormaliseByBatch(at::linear(x, p[0], p[1]), p[2], p[3], kEpsilon, gang));
+    x = NormaliseByBatch(at::linear(x, p[4], p[5]), p[6], p[7], kEpsilon, gang);
     x = x.view({-1, width_, image_.height / kShrink, image_.width / kShrink});
     x = at::relu(at::conv2d(DoubleBilinear(x), p[8], p[9], 1, kKernel / 2));
     return at::sigmoid(at::conv2d(DoubleBilinear(x), p[10], p[11], 1, kKernel / 2));
@@ -183,7 +167,8 @@ class ZooConditionalGenerator final : public ConditionalGenerator {
 Generator::Stages Generator::FindStages(ImageShape image, const GeneratorSettings& settings) {
   const std::int64_t width = settings.width;
   const bool dafl = settings.network == GeneratorNetwork::dafl;
-  if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, dafl ? kInnerEpsilon : kEpsilon};
+  if (ComputeGeneratorMultiple(image.height, image.width) == 4)
+    return {{width, width / 2}, dafl ? kInnerEpsilon : kEpsilon};
   return {{width, width, width / 2, width / 2, width / 2}, kEpsilon};
 }
 

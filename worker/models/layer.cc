@@ -60,7 +60,7 @@ bool IsActivation(LayerKind kind) {
   }
 }
 
-std::vector<Layer> WithActivation(std::vector<Layer> layers, LayerKind kind) {
+std::vector<Layer> SetActivation(std::vector<Layer> layers, LayerKind kind) {
   RETORT_CHECK(IsActivation(kind) && kind != LayerKind::leaky);
   for (Layer& layer : layers) {
     if (!IsActivation(layer.kind)) continue;

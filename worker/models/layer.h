@@ -43,7 +43,7 @@ enum class LayerKind : std::uint8_t {
   hog,           // orientations of gradients, `out` bins a channel and window -> [rows, values] of norm `rate`
   patches,       // strength of `out` filters of `kernel` pixels beyond `rate` -> [rows, values] of norm 1
   scattering,    // wavelets in `out` directions -> [rows, values] of norm 1
-  whiten,        // [rows, values] -> [rows, out + 1]: the first `out` directions of public pictures (0: half of
+  whiten,        // [rows, values] -> [rows, out + 1]: the first `out` directions of public images (0: half of
                  // them), `rate` the shrinkage of what they vary by, and the constant `spread`
   pad_shortcut,  // every stride-th pixel, and zeros for as many channels before as behind: `out` channels
   sigmoid,
@@ -95,6 +95,6 @@ struct Layer {
 // Returns the layers with `kind` (an activation without a rate) in place of every activation, for the tempered sigmoids
 // of the DP-SGD literature (Papernot et al. 2021). Parameters, names and shapes stay. Where a layer list has a dropout
 // before its rectifier, the activation sees what dropout scaled.
-[[nodiscard]] std::vector<Layer> WithActivation(std::vector<Layer> layers, LayerKind kind);
+[[nodiscard]] std::vector<Layer> SetActivation(std::vector<Layer> layers, LayerKind kind);
 
 }  // namespace retort::worker

@@ -41,16 +41,6 @@ namespace {
 
 using Kind = LayerKind;
 
-// By the statistics of the rows at hand, of all members of a gang.
-at::Tensor NormalisedByBatch(const Layer& layer, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                             Collective* gang) {
-  if (gang == nullptr || gang->size() == 1)
-    return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, layer.epsilon,
-                          /*cudnn_enabled=*/false);
-  if (x.dim() == 4) return GangBatchNorm(x, weight, bias, layer.epsilon, *gang);
-  return GangBatchNorm(x.unsqueeze(2).unsqueeze(3), weight, bias, layer.epsilon, *gang).flatten(1);
-}
-
 at::Tensor Normalised(const Layer& layer, const LayerNode& node, const at::Tensor& x,
                       const std::vector<at::Tensor>& leaves, const BufferArena& buffers, bool training) {
   const auto norm = static_cast<std::size_t>(node.norm);
@@ -135,6 +125,15 @@ at::Tensor Upsampled(const Layer& layer, const at::Tensor& x) {
 
 }  // namespace
 
+at::Tensor NormaliseByBatch(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
+                            Collective* gang) {
+  if (gang == nullptr || gang->size() == 1)
+    return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, epsilon,
+                          /*cudnn_enabled=*/false);
+  if (x.dim() == 4) return GangBatchNorm(x, weight, bias, epsilon, *gang);
+  return GangBatchNorm(x.unsqueeze(2).unsqueeze(3), weight, bias, epsilon, *gang).flatten(1);
+}
+
 at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::vector<at::Tensor>& inputs,
                         const std::vector<at::Tensor>& leaves, const BufferArena& buffers, const ForwardMode& mode) {
   const at::Tensor x = inputs.empty() ? at::Tensor() : inputs.front();
@@ -148,7 +147,7 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
     case Kind::linear:
       return at::linear(x, leaf(node.weight), leaf(node.bias));
     case Kind::batch_norm:
-      if (node.norm < 0) return NormalisedByBatch(layer, x, leaf(node.weight), leaf(node.bias), mode.gang);
+      if (node.norm < 0) return NormaliseByBatch(x, leaf(node.weight), leaf(node.bias), layer.epsilon, mode.gang);
       return Normalised(layer, node, x, leaves, buffers, mode.training);
     case Kind::group_norm:
       // Other devices' kernels view their input flat.
@@ -189,13 +188,13 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
     case Kind::channel_shuffle:
       return at::channel_shuffle(x, layer.groups);
     case Kind::hog:
-      return OrientationFeatures(x, {layer.out, layer.kernel, layer.stride, layer.padding, layer.rate});
+      return ComputeOrientationFeatures(x, {layer.out, layer.kernel, layer.stride, layer.padding, layer.rate});
     case Kind::patches:
-      return PatchFeatures(x, constant(0), constant(1), layer.rate);
+      return ComputePatchFeatures(x, constant(0), constant(1), layer.rate);
     case Kind::scattering:
-      return ScatteringFeatures(x, layer.out);
+      return ComputeScatteringFeatures(x, layer.out);
     case Kind::whiten:
-      return Whitened(x, constant(0), constant(1), layer.spread);
+      return WhitenRows(x, constant(0), constant(1), layer.spread);
     case Kind::pad_shortcut:
       return PaddedShortcut(layer, x);
     case Kind::reshape:

@@ -137,7 +137,8 @@ class Planner {
         PlacePatches(layer, in, node);
         break;
       case Kind::scattering:
-        node.shape = {in.at(0) * ScatteringPaths(layer.out) * ((in.at(1) + kScatteringStride - 1) / kScatteringStride) *
+        node.shape = {in.at(0) * CountScatteringPaths(layer.out) *
+                      ((in.at(1) + kScatteringStride - 1) / kScatteringStride) *
                       ((in.at(2) + kScatteringStride - 1) / kScatteringStride)};
         break;
       case Kind::whiten:
@@ -247,7 +248,7 @@ class Planner {
   }
 
   void PlaceWhiten(const Layer& layer, std::int64_t values, LayerNode& node) {
-    constexpr std::int64_t kMaxDirections = 3072;  // directions that the fitting pictures tell apart
+    constexpr std::int64_t kMaxDirections = 3072;  // directions that the fitting images tell apart
     const std::int64_t kept = layer.out == 0 ? std::min((values + 1) / 2, kMaxDirections) : std::min(layer.out, values);
     AddConstant(layer.name + ".mean", {values}, node);
     AddConstant(layer.name + ".components", {kept, values}, node);
@@ -365,7 +366,7 @@ class Planner {
   std::uint64_t dropouts_ = 0;
 };
 
-// Layers, in order, whose result is a picture and the only thing that the layers behind them read.
+// Layers, in order, whose result is an image and the only thing that the layers behind them read.
 std::vector<MiddleLayer> MiddleLayers(const LayerPlan& plan) {
   std::vector<MiddleLayer> found;
   std::int32_t earliest = static_cast<std::int32_t>(plan.nodes.size());  // input of any layer behind

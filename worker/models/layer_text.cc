@@ -52,7 +52,7 @@ static_assert(kKindNames.size() == static_cast<std::size_t>(LayerKind::conv_tran
 
 ordered_json FormatLayer(const Layer& layer) {
   const Layer plain{.kind = layer.kind};
-  ordered_json json = {{"kind", KindName(layer.kind)}};
+  ordered_json json = {{"kind", GetKindName(layer.kind)}};
   const auto put = [&json](const char* key, const auto& value, const auto& usual) {
     if (value != usual) json[key] = value;
   };
@@ -79,7 +79,7 @@ ordered_json FormatLayer(const Layer& layer) {
 
 }  // namespace
 
-std::string KindName(LayerKind kind) {
+std::string GetKindName(LayerKind kind) {
   const auto at = static_cast<std::size_t>(kind);
   RETORT_CHECK(at < kKindNames.size());
   return std::string(kKindNames[at]);

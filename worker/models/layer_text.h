@@ -9,7 +9,7 @@
 namespace retort::worker {
 
 // Returns the word by which files call the kind: "max_pool".
-[[nodiscard]] std::string KindName(LayerKind kind);
+[[nodiscard]] std::string GetKindName(LayerKind kind);
 
 // Returns a JSON array with an object for each layer: `kind`, `name` where it has one, and of the other fields of
 // Layer, under their names, those that decide what it computes and differ from their defaults.

@@ -207,7 +207,7 @@ Result<std::unique_ptr<Network>> MakeNetwork(const NetworkChoice& choice, ImageS
 Result<std::vector<Layer>> MakeLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
   RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, MakeChosenLayers(spec, input, classes));
   if (spec.activation == Activation::as_defined) return layers;
-  return WithActivation(std::move(layers), spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
+  return SetActivation(std::move(layers), spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
 }
 
 Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape input, std::int64_t classes,

@@ -34,7 +34,7 @@ struct NetworkChoice {
 // Returns the layers of the network that a trial trains: spec.network, or spec.layers, with spec.activation. Error:
 // usage for an unknown name (lists the names) and for images that the network cannot take.
 [[nodiscard]] Result<std::vector<Layer>> MakeLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes);
-// `stream`: as Network's; with one, layers that are frozen are fitted to public pictures (fit_features.h), which takes
+// `stream`: as Network's; with one, layers that are frozen are fitted to public images (fit_features.h), which takes
 // seconds. Error: usage for an unknown name (lists the names) and for images that the network cannot take.
 [[nodiscard]] Result<std::unique_ptr<Network>> MakeNetwork(const NetworkChoice& choice, ImageShape input,
                                                            std::int64_t classes, const std::optional<RngStream>& stream,

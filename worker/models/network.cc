@@ -122,7 +122,7 @@ at::Tensor Network::EntryTensor(const StateEntry& entry) const {
 
 std::vector<storage::TensorBlob> Network::StateBlobs(const std::string& prefix) const {
   std::vector<storage::TensorBlob> blobs;
-  for (const StateEntry& entry : state()) blobs.push_back(ToBlob(prefix + entry.name, EntryTensor(entry)));
+  for (const StateEntry& entry : state()) blobs.push_back(MakeTensorBlob(prefix + entry.name, EntryTensor(entry)));
   return blobs;
 }
 
@@ -139,7 +139,7 @@ Status Network::LoadState(const std::string& prefix, const std::vector<storage::
     }
     if (blob->shape != entry.shape || blob->dtype != entry.dtype)
       return DamageError("The stored parameter '" + name + "' has another shape or type than the network.");
-    RETORT_ASSIGN_OR_RETURN(at::Tensor value, FromBlob(*blob));
+    RETORT_ASSIGN_OR_RETURN(at::Tensor value, MakeTensorFromBlob(*blob));
     values.push_back(std::move(value));
   }
   const at::NoGradGuard no_grad;

@@ -125,7 +125,7 @@ std::vector<NamedTensor> ListParameters(const ParameterArena& parameters) {
 }
 
 at::Tensor DrawRows(std::int64_t rows, std::int64_t values) {
-  return NormalRows(rows, values, RngStream(static_cast<std::uint64_t>(rows), Purpose::latents));
+  return DrawNormalRows(rows, values, RngStream(static_cast<std::uint64_t>(rows), Purpose::latents));
 }
 
 }  // namespace

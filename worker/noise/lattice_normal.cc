@@ -18,7 +18,7 @@ constexpr std::size_t kBlock = 64;  // bytes of ChaCha20
 // Fills the further words of pair `pair`: two blocks of the stream's own extension.
 void LoadMore(const NoiseKey& key, StreamId stream, std::uint64_t pair, PairBits& bits) {
   std::array<std::uint8_t, 2 * kBlock> bytes;
-  Keystream(key, MakeExtension(stream), static_cast<std::uint32_t>(2 * pair), bytes);
+  FillKeystream(key, MakeExtension(stream), static_cast<std::uint32_t>(2 * pair), bytes);
   for (std::size_t i = 0; i < PairBits::kMore; ++i) {
     bits.more_radius[i] = LoadU64(bytes.data() + 8 * i);
     bits.more_angle[i] = LoadU64(bytes.data() + 8 * (PairBits::kMore + i));
@@ -43,7 +43,7 @@ void FillLatticeNormal(const NoiseKey& key, StreamId stream, std::uint64_t first
   for (std::size_t done = 0; done < out.size(); done += kChunk) {
     const std::size_t draws = std::min(kChunk, out.size() - done);
     const std::size_t blocks = (draws + 7) / 8;
-    Keystream(key, stream, static_cast<std::uint32_t>((first + done) / 8), std::span(bytes).first(kBlock * blocks));
+    FillKeystream(key, stream, static_cast<std::uint32_t>((first + done) / 8), std::span(bytes).first(kBlock * blocks));
     for (std::size_t i = 0; i < draws; i += 2) {
       bits.radius = LoadU64(bytes.data() + 8 * i);
       bits.angle = LoadU64(bytes.data() + 8 * i + 8);

@@ -103,7 +103,7 @@ void LatticeGaussian::Sample(ChaChaStream& bits, std::span<std::int32_t> out) co
   }
 }
 
-double LatticeGaussianProbability(double scale, std::int64_t k) {
+double ComputeLatticeGaussianProbability(double scale, std::int64_t k) {
   const double unit = 1 / (scale * kSqrt2);
   const double magnitude = static_cast<double>(k < 0 ? -k : k);
   if (k == 0) return std::erf(0.5 * unit);
@@ -128,7 +128,7 @@ void LatticeLaplace::Sample(ChaChaStream& bits, std::span<std::int64_t> out) con
   for (std::int64_t& value : out) value = Draw(bits);
 }
 
-double LatticeLaplaceProbability(double rate, std::int64_t k) {
+double ComputeLatticeLaplaceProbability(double rate, std::int64_t k) {
   return std::tanh(rate / 2) * std::exp(-rate * std::abs(static_cast<double>(k)));
 }
 

@@ -46,7 +46,7 @@ class LatticeGaussian {
 };
 
 // P[X = k] in double, for tests and audits; relative error about 1e-15 s.
-[[nodiscard]] double LatticeGaussianProbability(double scale, std::int64_t k);
+[[nodiscard]] double ComputeLatticeGaussianProbability(double scale, std::int64_t k);
 
 // Samples the Laplace law on whole numbers, exactly: P[X = k] proportional to exp(-|k| r) for every whole k.
 // By Canonne, Kamath and Steinke (2020, algorithms 1 and 2), in whole numbers alone. A double r is a / 2^w,
@@ -90,7 +90,7 @@ class LatticeLaplace {
 };
 
 // P[X = k] in double.
-[[nodiscard]] double LatticeLaplaceProbability(double rate, std::int64_t k);
+[[nodiscard]] double ComputeLatticeLaplaceProbability(double rate, std::int64_t k);
 
 template <typename Bits>
 LatticeLaplace::Wide LatticeLaplace::Fraction(Bits& bits, bool* negative) const {

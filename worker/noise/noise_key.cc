@@ -109,7 +109,7 @@ std::uint64_t ChaChaStream::Below(std::uint64_t count) {
   return word % count;
 }
 
-void Keystream(const NoiseKey& key, StreamId stream, std::uint32_t first_block, std::span<std::uint8_t> out) {
+void FillKeystream(const NoiseKey& key, StreamId stream, std::uint32_t first_block, std::span<std::uint8_t> out) {
   const auto nonce = MakeNonce(stream);
   Generate(key.bytes().data(), nonce.data(), first_block, out);
 }

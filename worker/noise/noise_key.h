@@ -112,6 +112,6 @@ class ChaChaStream {
 }
 
 // Keystream bytes of blocks [first_block, first_block + out.size()/64); out.size() is a multiple of 64.
-void Keystream(const NoiseKey& key, StreamId stream, std::uint32_t first_block, std::span<std::uint8_t> out);
+void FillKeystream(const NoiseKey& key, StreamId stream, std::uint32_t first_block, std::span<std::uint8_t> out);
 
 }  // namespace retort::worker::noise

@@ -25,7 +25,7 @@ double StepDown(std::int64_t step, std::int64_t total, std::int64_t drops) {
   return std::pow(10.0, -static_cast<double>(std::clamp<std::int64_t>(done, 0, drops)));
 }
 
-double LinearBetween(std::int64_t step, std::int64_t total, double first, double last) {
+double InterpolateLinearly(std::int64_t step, std::int64_t total, double first, double last) {
   if (total <= 1) return first;
   const double at = static_cast<double>(step) / static_cast<double>(total - 1);
   return first + (last - first) * std::clamp(at, 0.0, 1.0);

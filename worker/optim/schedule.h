@@ -16,6 +16,6 @@ namespace retort::worker {
 [[nodiscard]] double StepDown(std::int64_t step, std::int64_t total, std::int64_t drops);
 
 // Linear from `first` at step 0 to `last` at step total - 1.
-[[nodiscard]] double LinearBetween(std::int64_t step, std::int64_t total, double first, double last);
+[[nodiscard]] double InterpolateLinearly(std::int64_t step, std::int64_t total, double first, double last);
 
 }  // namespace retort::worker

@@ -39,7 +39,7 @@ at::Tensor QueryDigests(const at::Tensor& inputs) {
   return digests;
 }
 
-at::Tensor DistinctRows(const at::Tensor& inputs) {
+at::Tensor FindDistinctRows(const at::Tensor& inputs) {
   std::unordered_set<RowDigest, RowDigestHash> seen;
   std::vector<std::int64_t> first;
   std::int64_t row = 0;

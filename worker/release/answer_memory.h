@@ -33,7 +33,7 @@ struct RowDigestHash {
 [[nodiscard]] at::Tensor QueryDigests(const at::Tensor& inputs);
 
 // Of rows with equal bytes the first: i64 [distinct rows], growing, on the CPU. inputs [rows, ...].
-[[nodiscard]] at::Tensor DistinctRows(const at::Tensor& inputs);
+[[nodiscard]] at::Tensor FindDistinctRows(const at::Tensor& inputs);
 
 class AnswerMemory {
  public:

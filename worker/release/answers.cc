@@ -38,7 +38,7 @@ void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t 
 // Votes of every member, summed: i32 [rows, classes].
 at::Tensor CountVotes(const at::Tensor& sane, std::int64_t grain) {
   if (sane.size(0) == 0) return at::zeros({sane.size(1), sane.size(2)}, sane.options().dtype(at::kInt));
-  return VoteShares(sane, grain).sum(0).to(at::kInt);
+  return ComputeVoteShares(sane, grain).sum(0).to(at::kInt);
 }
 
 // The bounded gradient of every member, summed exactly: f64 [rows, classes] in steps. No member's row is longer than C.
@@ -171,7 +171,7 @@ at::Tensor RoundDownToShares(const at::Tensor& probabilities, std::int64_t grain
 
 at::Tensor FindFirstLargest(const at::Tensor& logits) { return logits.argmax(-1); }
 
-at::Tensor VoteShares(const at::Tensor& logits, std::int64_t grain) {
+at::Tensor ComputeVoteShares(const at::Tensor& logits, std::int64_t grain) {
   if (grain == 1) return at::one_hot(FindFirstLargest(logits), logits.size(-1));
   return RoundDownToShares(logits.softmax(-1), grain);
 }

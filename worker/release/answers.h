@@ -19,7 +19,7 @@ namespace retort::worker::release {
 // One batch put to a teacher. `inputs` [rows, channels, height, width] f32. `student_logits`
 // [rows, classes] f32 are the student's on the same rows, for mechanisms that release gradients at
 // them; undefined otherwise. `step` grows from one release of a mechanism to the next. `grain`: how a member of
-// an ensemble votes (VoteShares). `candidates` bool [rows, classes]: what randomised response may answer for
+// an ensemble votes (ComputeVoteShares). `candidates` bool [rows, classes]: what randomised response may answer for
 // each row, chosen without the teacher; undefined = every class. `gradients`: members of an ensemble do not vote
 // but answer with their bounded gradients at student_logits, each with its own label. `mean`: an ensemble whose members
 // are all asked here answers with the mean of their logits, as a single teacher would: nothing bounds one member's
@@ -98,7 +98,7 @@ class Answers {
 
   Query query_;
   at::Tensor logits_;     // f32 [rows, classes]; of an ensemble only where its mean was asked for
-  at::Tensor votes_;      // i32 [rows, classes], VoteShares summed over members; undefined otherwise
+  at::Tensor votes_;      // i32 [rows, classes], ComputeVoteShares summed over members; undefined otherwise
   at::Tensor gradients_;  // f64 [rows, classes], ComputeLatticeGradient summed over members; undefined otherwise
   at::Tensor choices_;    // i64 [members asked here, rows]: each member's first largest class; undefined otherwise
   at::Tensor hint_;       // f32, of student_hint's shape, when that was asked for; logits_ is undefined then
@@ -153,7 +153,7 @@ class ScriptedTeacher final : public TeacherModel {
 // logits [..., classes] -> i64 of the same shape. grain 1: one-hot of the first largest; grain G > 1:
 // floor(G softmax). Every row is >= 0 and adds up to at most `grain`, whatever the logits and however the
 // softmax rounded; two such rows therefore differ by at most sqrt(2) G in L2, one from zero by G.
-[[nodiscard]] at::Tensor VoteShares(const at::Tensor& logits, std::int64_t grain);
+[[nodiscard]] at::Tensor ComputeVoteShares(const at::Tensor& logits, std::int64_t grain);
 
 // floor(G p) of what claims to be probabilities p [..., classes] (any numbers, NaN as 0), with the property
 // above.

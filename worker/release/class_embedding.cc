@@ -25,7 +25,7 @@ EmbeddingSum::EmbeddingSum(std::int64_t classes, std::int64_t features, const La
 void EmbeddingSum::Add(const at::Tensor& features, const at::Tensor& labels) {
   RETORT_CHECK(features.dim() == 2 && features.size(1) == sum_.size(1) && labels.size(0) == features.size(0));
   const at::NoGradGuard no_grad;
-  const at::Tensor rows = RoundedRows(features, ClipFactors(features, lattice_));
+  const at::Tensor rows = RoundRows(features, ClipFactors(features, lattice_));
   sum_ += at::mm(at::one_hot(labels, sum_.size(0)).to(at::kDouble).t(), rows).cpu();
   examples_ += features.size(0);
 }

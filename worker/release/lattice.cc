@@ -125,7 +125,9 @@ double ClipFactor(const float* row, std::int64_t count, double target, const Lat
   return RoundedSquaredNorm(row, factor, count) <= LongestSquare(lattice.longest) ? factor : 0.0;
 }
 
-std::int64_t GrainOf(std::int64_t count) { return std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(count, 1)); }
+std::int64_t ChooseGrain(std::int64_t count) {
+  return std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(count, 1));
+}
 
 // The steps of |right_i|: half of the lattice's bits.
 double RightLength(const Lattice& lattice) { return std::ldexp(1.0, std::ilogb(lattice.longest) / 2); }
@@ -189,13 +191,13 @@ at::Tensor ClipFactors(const at::Tensor& rows, const Lattice& lattice) {
   auto* factor = factors.data_ptr<double>();
   const std::int64_t count = packed.size(1), stride = packed.stride(0);
   const double target = lattice.ComputeTarget(count);
-  at::parallel_for(0, packed.size(0), GrainOf(count), [&](std::int64_t first, std::int64_t last) {
+  at::parallel_for(0, packed.size(0), ChooseGrain(count), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) factor[i] = ClipFactor(row + i * stride, count, target, lattice);
   });
   return factors;
 }
 
-at::Tensor RoundedRows(const at::Tensor& rows, const at::Tensor& factors) {
+at::Tensor RoundRows(const at::Tensor& rows, const at::Tensor& factors) {
   const at::NoGradGuard no_grad;
   const at::Tensor by = factors.unsqueeze(1);
   return at::where(by != 0, (rows.to(at::kDouble) * by).round(), 0.0);
@@ -204,7 +206,7 @@ at::Tensor RoundedRows(const at::Tensor& rows, const at::Tensor& factors) {
 void AddRounded(const at::Tensor& rows, const at::Tensor& factors, at::Tensor& sum) {
   const at::NoGradGuard no_grad;
   if (!rows.is_cpu()) {
-    sum += RoundedRows(rows, factors).sum(0).to(sum.device());
+    sum += RoundRows(rows, factors).sum(0).to(sum.device());
     return;
   }
   const at::Tensor packed = Packed(rows);
@@ -213,7 +215,7 @@ void AddRounded(const at::Tensor& rows, const at::Tensor& factors, at::Tensor& s
   auto* total = sum.data_ptr<double>();
   const std::int64_t examples = packed.size(0), stride = packed.stride(0),
                      chunks = (sum.size(0) + kColumns - 1) / kColumns;
-  at::parallel_for(0, chunks, GrainOf(examples * kColumns), [&](std::int64_t first, std::int64_t last) {
+  at::parallel_for(0, chunks, ChooseGrain(examples * kColumns), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t at = first * kColumns; at < std::min(last * kColumns, sum.size(0)); at += kColumns) {
       const std::int64_t count = std::min(kColumns, sum.size(0) - at);
       for (std::int64_t i = 0; i < examples; ++i) {

@@ -37,7 +37,7 @@ struct Lattice {
 
 // f64 [examples, d] on the same device: every row times its factor, rounded; zeros where the factor is 0, whatever the
 // row holds.
-[[nodiscard]] at::Tensor RoundedRows(const at::Tensor& rows, const at::Tensor& factors);
+[[nodiscard]] at::Tensor RoundRows(const at::Tensor& rows, const at::Tensor& factors);
 
 // sum f64 [d] on the CPU, in steps: adds every row times its factor, rounded. A factor of 0 leaves the row out.
 void AddRounded(const at::Tensor& rows, const at::Tensor& factors, at::Tensor& sum);

@@ -16,7 +16,7 @@
 
 namespace retort::worker::release {
 
-RowLosses DistillationLosses(const at::Tensor& teacher, const at::Tensor& student, double temperature) {
+RowLosses ComputeDistillationLosses(const at::Tensor& teacher, const at::Tensor& student, double temperature) {
   const at::NoGradGuard no_grad;
   const at::Tensor wanted = (teacher / temperature).softmax(-1);
   const at::Tensor log_p = (student / temperature).log_softmax(-1);
@@ -114,9 +114,10 @@ Result<Released> LossNoise::Release(const Answers& answers, Charge&& charge) {
   last_step_ = answers.step();
 
   const at::NoGradGuard no_grad;
-  const RowLosses rows = answers.hint_.defined() ? HintLosses(answers.hint_, answers.query_.student_hint)
-                                                 : DistillationLosses(answers.logits_, answers.query_.student_logits,
-                                                                      settings_.temperature);
+  const RowLosses rows =
+      answers.hint_.defined()
+          ? HintLosses(answers.hint_, answers.query_.student_hint)
+          : ComputeDistillationLosses(answers.logits_, answers.query_.student_logits, settings_.temperature);
   return Clipped(rows, answers.step());
 }
 

@@ -18,7 +18,8 @@ struct RowLosses {
 };
 
 // Eq. 4: CE(softmax(teacher / T), softmax(student / T)), without the factor T^2. Both logits f32 [rows, classes].
-[[nodiscard]] RowLosses DistillationLosses(const at::Tensor& teacher, const at::Tensor& student, double temperature);
+[[nodiscard]] RowLosses ComputeDistillationLosses(const at::Tensor& teacher, const at::Tensor& student,
+                                                  double temperature);
 
 // Eq. 3: |adapted - hint|^2 / 2. Both f32 [rows, channels, height, width].
 [[nodiscard]] RowLosses HintLosses(const at::Tensor& hint, const at::Tensor& adapted);

@@ -79,11 +79,11 @@ Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int
   if (method == nullptr || method->teachers == 0) return UsageError("Method \"" + spec.method + "\" asks no teacher.");
   const TrialKind kind = FindKind(spec);
   if (Releases(kind, ReleaseKind::responses))
-    return AsMechanism(RandomizedResponse::Create(ResponseSettingsFor(spec, classes, members), std::move(key)));
+    return AsMechanism(RandomizedResponse::Create(MakeResponseSettings(spec, classes, members), std::move(key)));
   if (members > 1) {
     if (Releases(kind, ReleaseKind::gradients))
       return AsMechanism(MemberGradient::Create(MakeMemberSettings(spec, classes, members), std::move(key), kernels));
-    return AsMechanism(NoisyVotes::Create(VoteSettingsFor(spec, classes), std::move(key)));
+    return AsMechanism(NoisyVotes::Create(MakeVoteSettings(spec, classes), std::move(key)));
   }
   if (spec.reading == Reading::sound) return std::unique_ptr<Mechanism>(new Noiseless(classes, spec.batch));
   return AsMechanism(GaussianGradient::Create(MakeGradientSettings(spec, classes), std::move(key), kernels));

@@ -10,7 +10,8 @@
 namespace retort::worker::release {
 
 // grain G = 1: one-hot votes ("noisy votes"); more: floor(G softmax) of every member ("noisy probabilities").
-// When one member changes, the histogram moves by sqrt(2) G at most (VoteShares in answers.h), and the noise is s G.
+// When one member changes, the histogram moves by sqrt(2) G at most (ComputeVoteShares in answers.h), and the noise is
+// s G.
 struct VoteSettings {
   double scale = 40;  // s > 0, in votes
   std::int64_t classes = 10;
@@ -20,7 +21,7 @@ struct VoteSettings {
 };
 
 // The settings that the trial's keys ask for.
-[[nodiscard]] inline VoteSettings VoteSettingsFor(const TrialSpec& spec, std::int64_t classes) {
+[[nodiscard]] inline VoteSettings MakeVoteSettings(const TrialSpec& spec, std::int64_t classes) {
   return {.scale = spec.release.vote_noise,
           .classes = classes,
           .grain = spec.release.grain,

@@ -20,15 +20,15 @@
 
 namespace retort::worker::release {
 
-at::Tensor ZeroSum(const at::Tensor& values) { return values - values.mean(-1, true); }
+at::Tensor SubtractRowMean(const at::Tensor& values) { return values - values.mean(-1, true); }
 
-at::Tensor SoftTarget(const at::Tensor& student_logits, const at::Tensor& released, double gamma) {
-  return student_logits.softmax(-1) - gamma * ZeroSum(released);
+at::Tensor ComputeSoftTarget(const at::Tensor& student_logits, const at::Tensor& released, double gamma) {
+  return student_logits.softmax(-1) - gamma * SubtractRowMean(released);
 }
 
 namespace {
 
-// As DistillationGradient with DistillationLoss::dkd, without a graph. student_logits, teacher_logits:
+// As ComputeDistillationGradient with DistillationLoss::dkd, without a graph. student_logits, teacher_logits:
 // [rows, classes], f32 or f64, of the same type and device, classes >= 2; the result lies where they do.
 // Tensors of another device than the CPU are copied here and back.
 [[nodiscard]] at::Tensor ComputeDkdGradient(const at::Tensor& student_logits, const at::Tensor& teacher_logits,
@@ -126,15 +126,16 @@ GradientRule MakeGradientRule(const TrialSpec& spec) {
   return rule;
 }
 
-MemberRule MemberRuleFor(const TrialSpec& spec) { return {MakeGradientRule(spec), spec.release.sigma}; }
+MemberRule ChooseMemberRule(const TrialSpec& spec) { return {MakeGradientRule(spec), spec.release.sigma}; }
 
-at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                                const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
+at::Tensor ComputeDistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
+                                       const at::Tensor& teacher_logits, double alpha, double beta,
+                                       double temperature) {
   const bool graph = at::GradMode::is_enabled() && (student_logits.requires_grad() || teacher_logits.requires_grad());
   if (loss == DistillationLoss::dkd && !graph && !student_logits.is_cuda())
     return ComputeDkdGradient(student_logits, teacher_logits, alpha, beta, temperature);
   if (loss == DistillationLoss::dkd_printed) {
-    const at::Tensor v = ProbabilityGradient(loss, student_logits, teacher_logits, alpha, beta, temperature);
+    const at::Tensor v = ComputeProbabilityGradient(loss, student_logits, teacher_logits, alpha, beta, temperature);
     const at::Tensor p = (student_logits / temperature).softmax(-1);
     return p * (v - (p * v).sum(-1, true)) / temperature;
   }
@@ -166,8 +167,8 @@ at::Tensor TargetTerm(const at::Tensor& p_rest, const at::Tensor& t_rest) {
 
 }  // namespace
 
-at::Tensor ProbabilityGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                               const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
+at::Tensor ComputeProbabilityGradient(DistillationLoss loss, const at::Tensor& student_logits,
+                                      const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
   const at::Tensor label = teacher_logits.argmax(-1, true);
   const at::Tensor target = at::zeros_like(teacher_logits, at::kBool).scatter_(-1, label, true);
   if (loss == DistillationLoss::ce_hard)
@@ -205,7 +206,8 @@ at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k, MaskBy by, Ma
 
 at::Tensor ComputeOutputGradient(const GradientRule& rule, const at::Tensor& student_logits,
                                  const at::Tensor& teacher_logits) {
-  const auto differentiate = rule.gradient_of == GradientOf::logits ? DistillationGradient : ProbabilityGradient;
+  const auto differentiate =
+      rule.gradient_of == GradientOf::logits ? ComputeDistillationGradient : ComputeProbabilityGradient;
   const at::Tensor gradient =
       differentiate(rule.loss, student_logits, teacher_logits, rule.alpha, rule.beta, rule.temperature);
   return rule.top_k == 0 ? gradient : KeepLargest(gradient, rule.top_k, rule.mask_by, rule.mask_over);

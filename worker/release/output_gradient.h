@@ -34,26 +34,26 @@ struct MemberRule {
 
 // The rules that the trial's keys ask for.
 [[nodiscard]] GradientRule MakeGradientRule(const TrialSpec& spec);
-[[nodiscard]] MemberRule MemberRuleFor(const TrialSpec& spec);
+[[nodiscard]] MemberRule ChooseMemberRule(const TrialSpec& spec);
 
 // d loss / d student logits for every row, in closed form: [rows, classes] f32, each row sums to zero.
 // DKD (Zhao et al. 2022, eq. 7) with target r = argmax of the teacher:
 //   T [ alpha (p_r - t_r)(e_r - p^) + beta (p^ - t^) ],
 // p, t softmax at temperature T of student and teacher; p^, t^ the same over the classes other than r.
-[[nodiscard]] at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                                              const at::Tensor& teacher_logits, double alpha, double beta,
-                                              double temperature);
+[[nodiscard]] at::Tensor ComputeDistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
+                                                     const at::Tensor& teacher_logits, double alpha, double beta,
+                                                     double temperature);
 
 // Probabilities that are divided by are no smaller than this, and no larger than 1 less this.
 inline constexpr double kMinDivisor = 1e-7;
 
 // d loss / d student probabilities for every row, each of them as if it were free: [rows, classes]. With v the result,
-// DistillationGradient is p (v - <p, v>) / T. Of dkd the others share out what they sum to, and 1 - p_r is that of p_r;
-// of dkd_printed (DPSD, eq. 2) with target r:
+// ComputeDistillationGradient is p (v - <p, v>) / T. Of dkd the others share out what they sum to, and 1 - p_r is that
+// of p_r; of dkd_printed (DPSD, eq. 2) with target r:
 //   alpha (-t_r / p_r + (1 - t_r) / (1 - p_r)) at r,  -beta t_j / ((1 - t_j) p_j (1 - p_j)) at j.
-[[nodiscard]] at::Tensor ProbabilityGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                                             const at::Tensor& teacher_logits, double alpha, double beta,
-                                             double temperature);
+[[nodiscard]] at::Tensor ComputeProbabilityGradient(DistillationLoss loss, const at::Tensor& student_logits,
+                                                    const at::Tensor& teacher_logits, double alpha, double beta,
+                                                    double temperature);
 
 // C g / (|g| + e) by row or batch, or C g / max(|g|, C) for clip. [rows, classes] -> same shape.
 [[nodiscard]] at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound,
@@ -78,11 +78,11 @@ inline constexpr double kMinDivisor = 1e-7;
 // Post-processing, which costs no privacy: steps that several readings share.
 
 // Each row less its mean: the span in which softmax gradients lie. [rows, classes] f32.
-[[nodiscard]] at::Tensor ZeroSum(const at::Tensor& values);
+[[nodiscard]] at::Tensor SubtractRowMean(const at::Tensor& values);
 
-// y = p - gamma ZeroSum(g~) with p = softmax(student_logits) at release, gamma = kappa / C. The rows
+// y = p - gamma SubtractRowMean(g~) with p = softmax(student_logits) at release, gamma = kappa / C. The rows
 // sum to one; entries may be negative. All [rows, classes] f32. Keeps the graph of what it is given:
 // pass detached logits (released gradients are detached unless detach = false was asked for).
-[[nodiscard]] at::Tensor SoftTarget(const at::Tensor& student_logits, const at::Tensor& released, double gamma);
+[[nodiscard]] at::Tensor ComputeSoftTarget(const at::Tensor& student_logits, const at::Tensor& released, double gamma);
 
 }  // namespace retort::worker::release

@@ -63,7 +63,7 @@ std::uint64_t LeaveThreshold(double epsilon0, std::int64_t candidates) {
   return scaled < 1 ? 1 : static_cast<std::uint64_t>(scaled);
 }
 
-ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
+ResponseSettings MakeResponseSettings(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
   ResponseSettings settings;
   settings.epsilon0 = spec.release.epsilon0;
   settings.classes = classes;

@@ -33,7 +33,7 @@ struct ResponseSettings {
 
 // What the trial asks for, of a teacher with so many members. The printed reading is the soft form in DP-DFD;
 // `response_over` says whether it is every class in the others.
-[[nodiscard]] ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes, std::int64_t members);
+[[nodiscard]] ResponseSettings MakeResponseSettings(const TrialSpec& spec, std::int64_t classes, std::int64_t members);
 
 // With r the teacher's first largest class, I the candidates of the row and k = |I| >= 2:
 //   r in I: r with probability e^e0 / (e^e0 + k - 1), otherwise one of the others of I, all alike;

@@ -16,5 +16,4 @@ set(RETORT_RELEASE_SOURCES
   release/output_gradient.cc
   release/randomized_response.cc
   release/teacher_critic.cc
-  release/validation_count.cc
-  release/vote_threshold.cc)
+  release/validation_count.cc)

@@ -141,9 +141,9 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
             : at::Tensor();
   RETORT_ASSIGN_OR_RETURN(
       const GeneratorGradient seeds,
-      GeneratorLoss(out, targets,
-                    {given ? 0 : weights_.one_hot, weights_.information_entropy, weights_.activation_norm}, form_, rows,
-                    gang));
+      ComputeGeneratorLoss(out, targets,
+                           {given ? 0 : weights_.one_hot, weights_.information_entropy, weights_.activation_norm},
+                           form_, rows, gang));
   CriticGradient judged;
   LossSum loss;
   loss.Add(seeds.loss, 1);
@@ -169,7 +169,7 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
       gradients.push_back(seed * -weights_.adversarial);
     }
   }
-  judged.images = VectorJacobian(outputs, gradients, {leaf})[0];
+  judged.images = ComputeVectorJacobian(outputs, gradients, {leaf})[0];
   judged.loss = loss.Total();
   return judged;
 }

@@ -28,17 +28,17 @@ Status Compare(const std::map<std::string, std::string>& attributes, const std::
 void StampCheckpoint(std::map<std::string, std::string>& attributes, const TrialSpec& spec, int gang_size) {
   attributes[kRevision] = std::to_string(kCheckpointRevision);
   attributes[kGangSize] = std::to_string(gang_size);
-  attributes[kSpec] = Sha256Hex(CanonicalEncoding(spec));
+  attributes[kSpec] = ComputeSha256Hex(EncodeCanonically(spec));
 }
 
 Status CheckStamp(const std::map<std::string, std::string>& attributes, const TrialSpec& spec, int gang_size) {
   RETORT_RETURN_IF_ERROR(
       Compare(attributes, kRevision, std::to_string(kCheckpointRevision), "the revision of its format"));
   RETORT_RETURN_IF_ERROR(Compare(attributes, kGangSize, std::to_string(gang_size), "the gang's size"));
-  return Compare(attributes, kSpec, Sha256Hex(CanonicalEncoding(spec)), "the trial's spec");
+  return Compare(attributes, kSpec, ComputeSha256Hex(EncodeCanonically(spec)), "the trial's spec");
 }
 
-std::string TrainedOn(const std::map<std::string, std::string>& attributes, const std::string& device) {
+std::string DescribeTrainedOn(const std::map<std::string, std::string>& attributes, const std::string& device) {
   const std::string kind = device.substr(0, device.find(':'));
   const auto found = attributes.find(kTrainedOn);
   if (found == attributes.end() || found->second == kind) return kind;

@@ -21,7 +21,8 @@ void StampCheckpoint(std::map<std::string, std::string>& attributes, const Trial
 
 // Kinds of device that the trial's steps were made on, in order, up to and with `device`: "cuda, cpu". Stated in
 // the provenance, never refused: equal bits are promised on one kind of device alone.
-[[nodiscard]] std::string TrainedOn(const std::map<std::string, std::string>& attributes, const std::string& device);
+[[nodiscard]] std::string DescribeTrainedOn(const std::map<std::string, std::string>& attributes,
+                                            const std::string& device);
 void StampTrainedOn(std::map<std::string, std::string>& attributes, const std::string& trained_on);
 
 }  // namespace retort::worker

@@ -29,7 +29,7 @@ FailureKind ClassifyError(std::string_view text) {
 
 }  // namespace
 
-Failure ToFailure(const Status& status, FailureKind otherwise) {
+Failure MakeFailure(const Status& status, FailureKind otherwise) {
   switch (status.code()) {
     case StatusCode::usage:
       return {FailureKind::configuration, status.message()};
@@ -44,7 +44,7 @@ Failure ToFailure(const Status& status, FailureKind otherwise) {
   return {otherwise, status.message()};
 }
 
-Failure ToReleaseFailure(const Status& status) {
+Failure MakeReleaseFailure(const Status& status) {
   const bool device = ClassifyError(status.message()) == FailureKind::device;
   return {device ? FailureKind::device : FailureKind::disk, status.message()};
 }

@@ -17,11 +17,11 @@ struct Failure {
 
 // The failure that an error means: usage is a configuration error and cancelled a stop whatever the
 // stage; the rest is `otherwise`.
-[[nodiscard]] Failure ToFailure(const Status& status, FailureKind otherwise);
+[[nodiscard]] Failure MakeFailure(const Status& status, FailureKind otherwise);
 
 // The failure that follows where an answer could not be copied or written down: of the device that it was on, else of
 // the disk.
-[[nodiscard]] Failure ToReleaseFailure(const Status& status);
+[[nodiscard]] Failure MakeReleaseFailure(const Status& status);
 
 // Calls `body`. The one place where exceptions of LibTorch end: failed allocations become out_of_memory,
 // errors of the device device, everything else internal. Nothing when `body` returned nothing.

@@ -25,7 +25,7 @@ bool IsOfTrial(const storage::AttemptFile& file, const TrialOrder& order, std::u
   Result<TrialSpec> found = DecodeTrialSpec(file.spec_json);
   if (!found.ok()) return false;
   found->id = spec.id;
-  return CanonicalEncoding(*found) == CanonicalEncoding(spec);
+  return EncodeCanonically(*found) == EncodeCanonically(spec);
 }
 
 cluster::Ended MakeEnded(const storage::AttemptFile& file, const std::string& path) {
@@ -34,7 +34,7 @@ cluster::Ended MakeEnded(const storage::AttemptFile& file, const std::string& pa
   ended.detail = "taken over from attempt " + std::to_string(file.attempt) + ", which had finished";
   ended.metrics = file.metrics;
   ended.timings = file.timings;
-  ended.parameters_digest = storage::TensorDigest(file.parameters);
+  ended.parameters_digest = storage::ComputeTensorDigest(file.parameters);
   ended.file = path;
   return ended;
 }
@@ -50,7 +50,7 @@ Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, con
       const std::vector<std::uint32_t> attempts,
       storage::ListEarlierAttempts(env, order.start.trial_directory, std::numeric_limits<std::uint32_t>::max()));
   for (const std::uint32_t attempt : attempts) {
-    const std::string folder = storage::AttemptDirectory(order.start.trial_directory, attempt);
+    const std::string folder = storage::GetAttemptDirectory(order.start.trial_directory, attempt);
     const std::string path = folder + "/attempt.h5";
     RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, path));
     if (!there) continue;

@@ -77,11 +77,11 @@ Result<at::Tensor> RunInParts(const at::Tensor& images, const Forward& forward) 
 template <typename Forward>
 Status AddLogits(const cluster::ModelOrder& order, storage::Env& env, const storage::TensorBlob& input,
                  const Forward& forward, ordered_json& report) {
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor images, FromBlob(input));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor images, MakeTensorFromBlob(input));
   RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, RunInParts(images, forward));
-  const storage::TensorBlob blob = ToBlob("", logits);
+  const storage::TensorBlob blob = MakeTensorBlob("", logits);
   if (!order.logits_out.empty()) RETORT_RETURN_IF_ERROR(storage::WriteNpy(env, order.logits_out, blob));
-  report["logits"] = {{"path", order.logits_out}, {"shape", blob.shape}, {"finite", AllFinite({blob})}};
+  report["logits"] = {{"path", order.logits_out}, {"shape", blob.shape}, {"finite", AreAllFinite({blob})}};
   return {};
 }
 
@@ -118,7 +118,7 @@ ordered_json FormatKeys(const storage::KeyReport& keys) {
           {"zeroed", keys.zeroed},
           {"absent", keys.absent},
           {"dropped", keys.dropped},
-          {"summary", storage::Summary(keys)}};
+          {"summary", storage::FormatKeyReport(keys)}};
 }
 
 // Parameters that run; all elements of the state.
@@ -143,7 +143,7 @@ Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& 
   report["network"] = "torchscript";
   report["parameters"] = module->parameters();
   report["weights"] = {
-      {"path", order.weights}, {"container", "torchscript"}, {"sha256", Sha256Hex(bytes)}, {"known", nullptr}};
+      {"path", order.weights}, {"container", "torchscript"}, {"sha256", ComputeSha256Hex(bytes)}, {"known", nullptr}};
   report["ok"] = true;
   const auto forward = [&](const at::Tensor& images) { return module->Classify(images); };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));

@@ -22,9 +22,9 @@ const char* FindPrecision(const TrialSpec& spec, const std::string& device) {
 
 }  // namespace
 
-std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
-                           const std::string& trained_on, const Series& timings,
-                           const std::vector<RegionUse>& regions) {
+std::string FormatProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
+                                 const std::string& trained_on, const Series& timings,
+                                 const std::vector<RegionUse>& regions) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   nlohmann::json json = {{"build", build},

@@ -61,7 +61,7 @@ Status LoadReport::Tell(const std::string& doing, std::int64_t done, std::int64_
   }
   const double seconds = std::chrono::duration<double>(now - began_).count();
   const Status told = host_.Report(cluster::Progress{0, 0, FormatPhase(doing, done, of, seconds), {}});
-  if (!told.ok()) failure_ = ToFailure(told, FailureKind::agent_lost);
+  if (!told.ok()) failure_ = MakeFailure(told, FailureKind::agent_lost);
   return told;
 }
 
@@ -85,21 +85,21 @@ Result<std::vector<privacy::Claim>> FindTeacherClaims(const cluster::Start& star
 
 std::optional<Failure> LoadTeacherFile(const cluster::Start& start, TrialInputs& inputs) {
   Result<storage::AttemptFile> file = storage::ReadAttemptFile(start.teacher_file);
-  if (!file.ok()) return ToFailure(file.status(), FailureKind::disk);
+  if (!file.ok()) return MakeFailure(file.status(), FailureKind::disk);
   Result<TrialSpec> spec = DecodeTrialSpec(file->spec_json);
-  if (!spec.ok()) return ToFailure(spec.status(), FailureKind::disk);
+  if (!spec.ok()) return MakeFailure(spec.status(), FailureKind::disk);
   if (file->parameters.empty())
     return Failure{FailureKind::configuration,
                    "the row of teacher " + spec->teacher +
                        " was imported, and an archive of rows holds no parameters: run the sweep in another folder "
                        "(--results), where its teacher is trained again, or put its attempt.h5 back."};
-  inputs.teacher_digest = storage::TensorDigest(file->parameters);
+  inputs.teacher_digest = storage::ComputeTensorDigest(file->parameters);
   if (!start.teacher_parameters.empty() && start.teacher_parameters != inputs.teacher_digest)
     return Failure{FailureKind::disk, "'" + start.teacher_file +
                                           "' holds other parameters than its row was written for, so that the row's "
                                           "claims say nothing of them: restore it from a copy (retort verify)."};
   Result<std::vector<privacy::Claim>> claims = FindTeacherClaims(start, std::move(file->claims));
-  if (!claims.ok()) return ToFailure(claims.status(), FailureKind::configuration);
+  if (!claims.ok()) return MakeFailure(claims.status(), FailureKind::configuration);
   inputs.teacher_claims = std::move(claims).value();
   inputs.teacher.emplace(TeacherArtifact{std::move(spec).value(), std::move(file->parameters)});
   return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<Failure> LoadData(storage::Env& env, const DataSpec& where, TrialH
   }
   Result<CheckedDataset> data = LoadCheckedDataset(env, where, std::max(1, inputs.spec.threads), progress);
   if (report && report->failure()) return report->failure();
-  if (!data.ok()) return ToFailure(data.status(), FailureKind::data);
+  if (!data.ok()) return MakeFailure(data.status(), FailureKind::data);
   inputs.data = std::move(data->data);
   inputs.splits_share = data->shared;
   return std::nullopt;
@@ -135,12 +135,12 @@ std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& en
                                        TrialInputs& inputs, TrialHost* host) {
   const cluster::Start& start = order.start;
   Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
-  if (!spec.ok()) return ToFailure(spec.status(), FailureKind::configuration);
+  if (!spec.ok()) return MakeFailure(spec.status(), FailureKind::configuration);
   inputs.spec = std::move(spec).value();
   inputs.spec.id = order.attempt.trial;
   if (inputs.spec.data == nullptr) return Failure{FailureKind::configuration, "The trial names no data set."};
   const Result<OpenDevice> device = open(start.device);
-  if (!device.ok()) return ToFailure(device.status(), FailureKind::device);
+  if (!device.ok()) return MakeFailure(device.status(), FailureKind::device);
   DataSpec where = *inputs.spec.data;
   if (!start.data_path.empty()) where.path = start.data_path;
   if (std::optional<Failure> failure = LoadData(env, where, host, inputs)) return failure;

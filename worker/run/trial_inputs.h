@@ -19,7 +19,7 @@ namespace retort::worker {
 struct TrialInputs {
   TrialSpec spec;
   Dataset data;                              // on the attempt's device
-  bool splits_share = false;                 // a picture of the private split is in another split of `data`, too
+  bool splits_share = false;                 // an image of the private split is in another split of `data`, too
   noise::NoiseKernels* noise = nullptr;      // that device's; null: the CPU's
   std::shared_ptr<const DeviceMeter> meter;  // that device's, or null
   GraphDevice* graphs = nullptr;             // that device's, where the trial asks for it; else null
@@ -28,7 +28,7 @@ struct TrialInputs {
   std::string teacher_digest;                  // over its parameters; empty without a teacher
 };
 
-// What voids claims of this trial because of where its teacher is from, or because its splits share a picture: the
+// What voids claims of this trial because of where its teacher is from, or because its splits share an image: the
 // names of privacy_event.h, sorted.
 [[nodiscard]] std::vector<std::string> FindVoids(const TrialInputs& inputs);
 

@@ -33,7 +33,7 @@ Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, c
   Series metrics;
   if (data.skipped > 0) metrics.emplace_back("data.skipped", static_cast<double>(data.skipped));
   if (outcome.evaluation) {
-    if (const std::optional<double> value = AccuracyOn(spec.data->sensitive_classes, *outcome.evaluation))
+    if (const std::optional<double> value = ComputeAccuracyOn(spec.data->sensitive_classes, *outcome.evaluation))
       metrics.emplace_back("test.sensitive_accuracy", *value);
   }
   if (HasOneNetwork(spec)) {
@@ -57,7 +57,7 @@ Result<release::ValidationCount> CountValidation(const TrialSpec& spec, const Da
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, LoadStudent(spec, data, outcome));
   const at::NoGradGuard no_grad;
   release::ValidationCount count;
-  const std::int64_t most = std::min<std::int64_t>(256, MaxRowsPerPass(data.shape));
+  const std::int64_t most = std::min<std::int64_t>(256, ComputeMaxRowsPerPass(data.shape));
   for (std::int64_t first = 0; first < data.validation.size(); first += most) {
     const std::int64_t rows = std::min(most, data.validation.size() - first);
     const at::Tensor images = data.validation.Range(first, rows);
@@ -66,7 +66,7 @@ Result<release::ValidationCount> CountValidation(const TrialSpec& spec, const Da
   return count;
 }
 
-Series ToScore(const TrialSpec& spec, std::int64_t noisy_count) {
+Series MakeScoreSeries(const TrialSpec& spec, std::int64_t noisy_count) {
   const auto examples = static_cast<double>(spec.data->ValidationExamples());
   return {{spec.score, static_cast<double>(noisy_count) / examples}};
 }

@@ -9,7 +9,7 @@
 
 namespace retort::worker {
 
-// Metrics of every finished trial, beside those of its method: "data.skipped", where pictures were left out;
+// Metrics of every finished trial, beside those of its method: "data.skipped", where images were left out;
 // "test.sensitive_accuracy", where the data names sensitive classes and `outcome` was evaluated; "student.parameters",
 // trainable values of a student's network, and of a teacher's that is one. Error: usage, as MakeNetwork.
 [[nodiscard]] Result<Series> ComputeTrialMetrics(const TrialSpec& spec, const Dataset& data, const Outcome& outcome);
@@ -26,6 +26,6 @@ namespace retort::worker {
 [[nodiscard]] Result<release::ValidationCount> CountValidation(const TrialSpec& spec, const Dataset& data,
                                                                const Outcome& outcome);
 // The score that a noisy count is, of as many examples as the split names: a share, which noise may move beyond 0 or 1.
-[[nodiscard]] Series ToScore(const TrialSpec& spec, std::int64_t noisy_count);
+[[nodiscard]] Series MakeScoreSeries(const TrialSpec& spec, std::int64_t noisy_count);
 
 }  // namespace retort::worker

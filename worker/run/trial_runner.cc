@@ -55,7 +55,7 @@ double SecondsSince(Clock::time_point then) { return std::chrono::duration<doubl
 // `status` as a failure of a stage, or nothing.
 MaybeFailure Check(const Status& status, FailureKind otherwise) {
   if (status.ok()) return std::nullopt;
-  return ToFailure(status, otherwise);
+  return MakeFailure(status, otherwise);
 }
 
 class TrialRun {
@@ -69,7 +69,7 @@ class TrialRun {
     MaybeFailure failure = CatchTorch([&] { return Stages(); });
     if (failure && gang_ != nullptr && !gang_->status().ok()) failure = GangBroken();
     // How a trial ends depends on what was released, and so does why it failed.
-    if (const Status durable = host_.AwaitAnswers(); !durable.ok()) failure = ToReleaseFailure(durable);
+    if (const Status durable = host_.AwaitAnswers(); !durable.ok()) failure = MakeReleaseFailure(durable);
     if (failure) {
       ended.failure = failure->kind;
       ended.detail = failure->detail;
@@ -99,7 +99,7 @@ class TrialRun {
     if (MaybeFailure failure = Advance()) return failure;
     if (const Status measured = MeasureDevices(order_.start.device, inputs_.meter.get(), *gang_, device_use_);
         !measured.ok())
-      return ToFailure(measured, FailureKind::gang_broken);
+      return MakeFailure(measured, FailureKind::gang_broken);
     if (Leads()) {
       if (MaybeFailure failure = Finish()) return failure;
     }
@@ -113,7 +113,7 @@ class TrialRun {
 
   MaybeFailure JoinGang() {
     Result<std::unique_ptr<Collective>> gang = join_(order_.start, Generation{order_.generation}, host_);
-    if (!gang.ok()) return ToFailure(gang.status(), FailureKind::gang_broken);
+    if (!gang.ok()) return MakeFailure(gang.status(), FailureKind::gang_broken);
     gang_ = std::make_unique<WatchedCollective>(std::move(gang).value());
     return std::nullopt;
   }
@@ -138,7 +138,7 @@ class TrialRun {
   // An earlier attempt may have published its file and died before it reported its end.
   MaybeFailure TakeOverFinished() {
     auto finished = FindFinishedAttempt(env_, order_, spec_, inputs_.teacher_digest);
-    if (!finished.ok()) return ToFailure(finished.status(), FailureKind::disk);
+    if (!finished.ok()) return MakeFailure(finished.status(), FailureKind::disk);
     finished_ = std::move(finished).value();
     if (!finished_ || !Leads()) return std::nullopt;
     if (MaybeFailure failure = OpenStore()) return failure;
@@ -149,7 +149,7 @@ class TrialRun {
   MaybeFailure OpenStore() {
     auto store = storage::CheckpointStore::Open(env_, order_.start.trial_directory, order_.attempt.number,
                                                 static_cast<std::size_t>(spec_.execution.checkpoint_keep));
-    if (!store.ok()) return ToFailure(store.status(), FailureKind::disk);
+    if (!store.ok()) return MakeFailure(store.status(), FailureKind::disk);
     store_ = std::move(store).value();
     host_.Guard(*store_);
     ledger_ = std::make_unique<LedgerView>(host_, *store_, order_.attempt, order_.generation, spec_.data->digest);
@@ -166,7 +166,7 @@ class TrialRun {
     Result<std::unique_ptr<Method>> method =
         MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_, inputs_.noise,
                     &env_, graphs_.get()});
-    if (!method.ok()) return ToFailure(method.status(), FailureKind::data);
+    if (!method.ok()) return MakeFailure(method.status(), FailureKind::data);
     method_ = std::move(method).value();
     method_->Register(state_);
     if (Leads()) ledger_->Record(method_->Facts(), FindVoids(inputs_));
@@ -183,7 +183,7 @@ class TrialRun {
       if (MaybeFailure failure = Restore()) return failure;
     }
     const Result<at::Tensor> step = BroadcastFromRoot(at::full({1}, next_, at::kLong), *gang_);
-    if (!step.ok()) return ToFailure(step.status(), FailureKind::gang_broken);
+    if (!step.ok()) return MakeFailure(step.status(), FailureKind::gang_broken);
     next_ = step->item<std::int64_t>();
     if (MaybeFailure failure = Check(state_.BroadcastFromRoot(*gang_), FailureKind::gang_broken)) return failure;
     if (MaybeFailure failure = Check(tape_->ShareReplays(), FailureKind::gang_broken)) return failure;
@@ -194,21 +194,21 @@ class TrialRun {
   // alone whenever the attempt ends.
   MaybeFailure Restore() {
     Result<std::optional<storage::Checkpoint>> latest = store_->Latest();
-    if (!latest.ok()) return ToFailure(latest.status(), FailureKind::disk);
+    if (!latest.ok()) return MakeFailure(latest.status(), FailureKind::disk);
     if (latest->has_value()) {
       const storage::Checkpoint& checkpoint = **latest;
       if (const Status status = CheckStamp(checkpoint.attributes, spec_, order_.start.gang_size); !status.ok())
         return Failure{FailureKind::configuration, status.message()};
       if (MaybeFailure failure = Check(state_.Load(checkpoint.tensors), FailureKind::disk)) return failure;
       if (MaybeFailure failure = Check(ledger_->Load(checkpoint.attributes), FailureKind::disk)) return failure;
-      trained_on_ = TrainedOn(checkpoint.attributes, order_.start.device);
+      trained_on_ = DescribeTrainedOn(checkpoint.attributes, order_.start.device);
       next_ = committed_step_ = checkpoint.step;
     }
     Result<std::vector<storage::TranscriptRecord>> transcript = store_->Transcript();
-    if (!transcript.ok()) return ToFailure(transcript.status(), FailureKind::disk);
+    if (!transcript.ok()) return MakeFailure(transcript.status(), FailureKind::disk);
     for (const storage::TranscriptRecord& record : *transcript) {
       const Result<bool> grant = ledger_->Absorb(record);
-      if (!grant.ok()) return ToFailure(grant.status(), FailureKind::disk);
+      if (!grant.ok()) return MakeFailure(grant.status(), FailureKind::disk);
       if (*grant) continue;
       if (MaybeFailure failure = Check(tape_->Insert(record), FailureKind::disk)) return failure;
     }
@@ -240,7 +240,7 @@ class TrialRun {
       if (MaybeFailure failure = Record(series)) return failure;
       if (next_ + 1 < method_->steps() && IsStopCheck(spec_, next_ + 1)) {
         const Result<bool> stop = AgreeToStop(series);
-        if (!stop.ok()) return ToFailure(stop.status(), FailureKind::internal);
+        if (!stop.ok()) return MakeFailure(stop.status(), FailureKind::internal);
         if (*stop) return StopByRule();
       }
       if (!Leads() || !CommitDue() || next_ + 1 == method_->steps()) continue;
@@ -288,8 +288,8 @@ class TrialRun {
       if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
       return Failure{FailureKind::agent_lost, status.message()};
     }
-    if (status.code() == StatusCode::environment) return ToReleaseFailure(status);
-    return ToFailure(status, status.code() == StatusCode::damage ? FailureKind::disk : FailureKind::internal);
+    if (status.code() == StatusCode::environment) return MakeReleaseFailure(status);
+    return MakeFailure(status, status.code() == StatusCode::damage ? FailureKind::disk : FailureKind::internal);
   }
 
   // Between steps: recorded with the step before, unless a checkpoint covers that.
@@ -335,7 +335,7 @@ class TrialRun {
   // State after `next_` completed steps.
   MaybeFailure Commit() {
     storage::Checkpoint checkpoint{next_, state_.Save(), {}};
-    if (!AllFinite(checkpoint.tensors)) {
+    if (!AreAllFinite(checkpoint.tensors)) {
       return Failure{FailureKind::not_finite, "A parameter is not finite after " + std::to_string(next_) + " steps."};
     }
     ledger_->Save(checkpoint.attributes);
@@ -343,10 +343,10 @@ class TrialRun {
     StampTrainedOn(checkpoint.attributes, trained_on_);
     const Clock::time_point began = Clock::now();
     const Result<std::string> digest = store_->Commit(checkpoint);
-    if (!digest.ok()) return ToFailure(digest.status(), FailureKind::disk);
+    if (!digest.ok()) return MakeFailure(digest.status(), FailureKind::disk);
     committed_ = Clock::now();
     committed_step_ = next_;
-    const std::int64_t bytes = storage::ByteSize(checkpoint.tensors);
+    const std::int64_t bytes = storage::ComputeByteSize(checkpoint.tensors);
     return Check(host_.Report({next_, *digest, SecondsSince(began), bytes}), FailureKind::agent_lost);
   }
 
@@ -355,17 +355,17 @@ class TrialRun {
       outcome_.metrics.emplace_back("stop.step", static_cast<double>(stopped_at_ > 0 ? stopped_at_ : method_->steps()));
     }
     const Result<Series> own = ComputeTrialMetrics(spec_, inputs_.data, outcome_);
-    if (!own.ok()) return ToFailure(own.status(), FailureKind::internal);
+    if (!own.ok()) return MakeFailure(own.status(), FailureKind::internal);
     outcome_.metrics.insert(outcome_.metrics.end(), own->begin(), own->end());
     const Result<Series> score = MeasureScore(spec_, inputs_.data, outcome_);
-    if (!score.ok()) return ToFailure(score.status(), FailureKind::internal);
+    if (!score.ok()) return MakeFailure(score.status(), FailureKind::internal);
     outcome_.metrics.insert(outcome_.metrics.end(), score->begin(), score->end());
     return std::nullopt;
   }
 
   MaybeFailure Finish() {
     Result<Outcome> outcome = method_->Finish();
-    if (!outcome.ok()) return ToFailure(outcome.status(), FailureKind::internal);
+    if (!outcome.ok()) return MakeFailure(outcome.status(), FailureKind::internal);
     outcome_ = std::move(outcome).value();
     return std::nullopt;
   }
@@ -391,25 +391,25 @@ class TrialRun {
     if (!score.ok()) return StepFailed(score.status());
     if (!Leads()) return std::nullopt;
     if (const Status settled = book->SettleAll(); !settled.ok()) return StepFailed(settled);
-    const Series noisy = ToScore(spec_, score->item<std::int64_t>());
+    const Series noisy = MakeScoreSeries(spec_, score->item<std::int64_t>());
     outcome_.metrics.insert(outcome_.metrics.end(), noisy.begin(), noisy.end());
     return std::nullopt;
   }
 
   MaybeFailure Publish() {
     if (MaybeFailure failure = AddMetrics()) return failure;
-    if (!AllFinite(outcome_.parameters)) {
+    if (!AreAllFinite(outcome_.parameters)) {
       return Failure{FailureKind::not_finite, "A final parameter is not finite."};
     }
     if (MaybeFailure failure = Check(store_->FlushSeries(), FailureKind::disk)) return failure;
     auto curves = store_->Series();
-    if (!curves.ok()) return ToFailure(curves.status(), FailureKind::disk);
+    if (!curves.ok()) return MakeFailure(curves.status(), FailureKind::disk);
     storage::AttemptFile file;
     file.trial = order_.attempt.trial.Hex();
     file.sweep = order_.start.sweep;
     file.spec_json = order_.start.spec;
-    file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, trained_on_, Timings(),
-                                          graphs_ ? graphs_->Uses() : std::vector<RegionUse>());
+    file.provenance_json = FormatProvenanceJson(order_.build, spec_, order_.start.device, trained_on_, Timings(),
+                                                graphs_ ? graphs_->Uses() : std::vector<RegionUse>());
     file.attempt = order_.attempt.number;
     file.teacher_digest = inputs_.teacher_digest;
     file.metrics = outcome_.metrics;
@@ -421,7 +421,7 @@ class TrialRun {
     file.ledger = ledger_->entries();
     file.claims = privacy::ComputeClaims({&spec_, inputs_.teacher_claims}, ledger_->Charged());
     const Status written = storage::WriteAttemptFile(env_, order_.start.attempt_directory + "/attempt.h5", file);
-    if (!written.ok()) return ToFailure(written, FailureKind::disk);
+    if (!written.ok()) return MakeFailure(written, FailureKind::disk);
     return Check(store_->RemoveCheckpoints(), FailureKind::disk);
   }
 
@@ -448,7 +448,7 @@ class TrialRun {
   std::unique_ptr<StepGraphs> graphs_;  // null: nothing is recorded
   std::unique_ptr<Method> method_;
   TrainState state_;
-  std::string trained_on_ = TrainedOn({}, order_.start.device);
+  std::string trained_on_ = DescribeTrainedOn({}, order_.start.device);
   Outcome outcome_;
   std::int64_t stopped_at_ = 0;             // steps completed when the stop rule ended it; 0 = it did not
   std::int64_t next_ = 0, resumed_at_ = 0;  // steps completed; those completed by earlier attempts

@@ -20,15 +20,15 @@ namespace retort::worker::samples {
 namespace {
 
 constexpr std::int64_t kEpochs = 10, kTrainingBatch = 128;
-constexpr std::int64_t kHeldOut = 10;  // one of so many pictures chooses
+constexpr std::int64_t kHeldOut = 10;  // one of so many images chooses
 constexpr double kRate = 1e-3;
 
 }  // namespace
 
 Result<cluster::SampleEvaluation> EvaluateSamples(
-    const TrialSpec& spec, const PictureFrame& frame, const LabelledPictures& samples, const Examples& test,
+    const TrialSpec& spec, const ImageFrame& frame, const LabelledImages& samples, const Examples& test,
     std::uint64_t seed, const std::function<void(std::int64_t step, std::int64_t steps)>& progress) {
-  const Examples all(NormalisePictures(samples.pictures, frame.scale), samples.labels);
+  const Examples all(NormaliseImages(samples.pictures, frame.scale), samples.labels);
   RETORT_CHECK(all.size() >= kMinEvaluated && test.size() >= 2);
   cluster::SampleEvaluation evaluation;
   evaluation.network = spec.network;
@@ -47,7 +47,7 @@ Result<cluster::SampleEvaluation> EvaluateSamples(
   std::vector<storage::TensorBlob> best;
   for (std::int64_t step = 0; step < steps; ++step) {
     const at::Tensor rows = batches.Of(step);
-    const Minibatch batch{all.Batch(rows), OneHotTargets(all.labels.index_select(0, rows), frame.classes), 0,
+    const Minibatch batch{all.Batch(rows), MakeOneHotTargets(all.labels.index_select(0, rows), frame.classes), 0,
                           rows.size(0)};
     const Result<at::Tensor> loss =
         learner.Teach(batch, kRate, RngStream(seed, Purpose::dropout, static_cast<std::uint64_t>(step)));

@@ -17,13 +17,13 @@
 #include "experiments/base/digests.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
-#include "storage/datasets/picture_writer.h"
+#include "storage/datasets/image_set_writer.h"
 #include "storage/formats/tensor_blob.h"
 #include "storage/results/attempt_file.h"
 #include "worker/data/dataset.h"
 #include "worker/release/answers.h"
 #include "worker/run/failure.h"
-#include "worker/samples/picture_labels.h"
+#include "worker/samples/image_labeller.h"
 #include "worker/samples/sample_evaluation.h"
 #include "worker/samples/stored_generator.h"
 #include "worker/tensors/tensor_codec.h"
@@ -37,15 +37,15 @@ using Clock = std::chrono::steady_clock;
 // The file of `path`, if it is the one that a row was written for.
 Result<storage::AttemptFile> ReadCheckedFile(const std::string& path, const std::string& digest) {
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, storage::ReadAttemptFile(path));
-  if (storage::TensorDigest(file.parameters) == digest) return file;
+  if (storage::ComputeTensorDigest(file.parameters) == digest) return file;
   return DamageError("'" + path + "' holds other parameters than its row was written for (retort verify).");
 }
 
-// What the trial left, and what of it its pictures need.
+// What the trial left, and what of it its images need.
 struct SampledTrial {
   TrialSpec spec;
   storage::AttemptFile file;
-  PictureFrame frame;
+  ImageFrame frame;
 };
 
 Result<SampledTrial> LoadTrial(const cluster::SampleOrder& order) {
@@ -62,13 +62,13 @@ Result<SampledTrial> LoadTrial(const cluster::SampleOrder& order) {
   return trial;
 }
 
-// Counts, digests and writes pictures as they come, and keeps those that are evaluated.
-class PictureSink {
+// Counts, digests and writes images as they come, and keeps those that are evaluated.
+class ImageSink {
  public:
-  PictureSink(std::unique_ptr<storage::PictureWriter> writer, const PictureFrame& frame, bool keep)
+  ImageSink(std::unique_ptr<storage::ImageSetWriter> writer, const ImageFrame& frame, bool keep)
       : writer_(std::move(writer)), counts_(static_cast<std::size_t>(frame.classes)), keep_(keep) {}
 
-  // pictures u8 [rows, channels, height, width], contiguous, and labels i64 [rows], both on the CPU.
+  // images u8 [rows, channels, height, width], contiguous, and labels i64 [rows], both on the CPU.
   [[nodiscard]] Status Add(const at::Tensor& pictures, const at::Tensor& labels) {
     const std::int64_t bytes = pictures.numel() / std::max<std::int64_t>(pictures.size(0), 1);
     const auto* pixels = reinterpret_cast<const char*>(pictures.const_data_ptr<std::uint8_t>());
@@ -92,20 +92,20 @@ class PictureSink {
   [[nodiscard]] std::string FinishDigest() { return hash_.FinishHex(); }
   [[nodiscard]] const std::vector<std::int64_t>& counts() const { return counts_; }
   // REQUIRES: they were to be kept, and there is one.
-  [[nodiscard]] LabelledPictures Kept() const { return {at::cat(kept_pictures_), at::cat(kept_labels_)}; }
+  [[nodiscard]] LabelledImages Kept() const { return {at::cat(kept_pictures_), at::cat(kept_labels_)}; }
 
  private:
-  std::unique_ptr<storage::PictureWriter> writer_;
+  std::unique_ptr<storage::ImageSetWriter> writer_;
   std::vector<std::int64_t> counts_;
   bool keep_;
   Sha256 hash_;
   std::vector<at::Tensor> kept_pictures_, kept_labels_;
 };
 
-// The trial's own pictures, with the class that the teacher's released answer prefers, of equal ones the first.
-Status AddReleased(const SampledTrial& trial, std::int64_t count, PictureSink& sink) {
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor pictures, FromBlob(trial.file.samples->images));
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor released, FromBlob(trial.file.samples->released));
+// The trial's own images, with the class that the teacher's released answer prefers, of equal ones the first.
+Status AddReleased(const SampledTrial& trial, std::int64_t count, ImageSink& sink) {
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor pictures, MakeTensorFromBlob(trial.file.samples->images));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor released, MakeTensorFromBlob(trial.file.samples->released));
   if (released.dim() != 2 || released.size(0) != pictures.size(0) || released.size(1) != trial.frame.classes)
     return DamageError("The trial's samples have released answers of another shape than its classes.");
   if (count > pictures.size(0))
@@ -115,23 +115,23 @@ Status AddReleased(const SampledTrial& trial, std::int64_t count, PictureSink& s
                   release::FindFirstLargest(released.narrow(0, 0, count).to(at::kFloat)));
 }
 
-Result<std::unique_ptr<PictureLabeller>> MakeLabeller(const cluster::SampleOrder& order, const SampledTrial& trial) {
+Result<std::unique_ptr<ImageLabeller>> MakeLabeller(const cluster::SampleOrder& order, const SampledTrial& trial) {
   if (order.labels == SampleLabels::student) return MakeStudentLabeller(trial.spec, trial.frame, trial.file.parameters);
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadCheckedFile(order.teacher_file, order.teacher_parameters));
   RETORT_ASSIGN_OR_RETURN(TrialSpec spec, DecodeTrialSpec(file.spec_json));
   return MakeTeacherLabeller(trial.spec, trial.frame, {std::move(spec), std::move(file.parameters)});
 }
 
-// New pictures. What is labelled is what is written: bytes, normalised as whoever reads them does it.
+// New images. What is labelled is what is written: bytes, normalised as whoever reads them does it.
 Status AddMade(const cluster::SampleOrder& order, const SampledTrial& trial, const SampleProgress& progress,
-               PictureSink& sink) {
+               ImageSink& sink) {
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<StoredGenerator> generator,
                           LoadGenerator(trial.spec, trial.frame, trial.file.parameters, order.seed));
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<PictureLabeller> labeller, MakeLabeller(order, trial));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<ImageLabeller> labeller, MakeLabeller(order, trial));
   for (std::int64_t made = 0; made < order.count;) {
     const at::Tensor pictures = generator->Batch(made / generator->batch());
-    // All rows, so that a label depends on the same batch however many pictures are wanted.
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor labels, labeller->Label(NormalisePictures(pictures, trial.frame.scale)));
+    // All rows, so that a label depends on the same batch however many images are wanted.
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor labels, labeller->Label(NormaliseImages(pictures, trial.frame.scale)));
     const std::int64_t rows = std::min(generator->batch(), order.count - made);
     RETORT_RETURN_IF_ERROR(sink.Add(pictures.narrow(0, 0, rows), labels.narrow(0, 0, rows)));
     made += rows;
@@ -151,7 +151,7 @@ Status CheckOrder(const cluster::SampleOrder& order, const SampledTrial& trial) 
 }
 
 Result<cluster::SampleEvaluation> EvaluateOn(const cluster::SampleOrder& order, const SampledTrial& trial,
-                                             storage::Env& env, const LabelledPictures& samples,
+                                             storage::Env& env, const LabelledImages& samples,
                                              const SampleProgress& progress) {
   DataSpec where = *trial.spec.data;
   if (!order.data_path.empty()) where.path = order.data_path;
@@ -170,10 +170,10 @@ Result<cluster::SampleReport> WriteAll(const cluster::SampleOrder& order, storag
   RETORT_RETURN_IF_ERROR(CheckOrder(order, trial));
   const ImageShape& shape = trial.frame.shape;
   RETORT_ASSIGN_OR_RETURN(
-      std::unique_ptr<storage::PictureWriter> writer,
-      storage::MakePictureWriter(env, order.format, order.folder,
-                                 {order.count, shape.channels, shape.height, shape.width, trial.frame.classes}));
-  PictureSink sink(std::move(writer), trial.frame, order.evaluate);
+      std::unique_ptr<storage::ImageSetWriter> writer,
+      storage::MakeImageSetWriter(env, order.format, order.folder,
+                                  {order.count, shape.channels, shape.height, shape.width, trial.frame.classes}));
+  ImageSink sink(std::move(writer), trial.frame, order.evaluate);
   RETORT_RETURN_IF_ERROR(order.labels == SampleLabels::released ? AddReleased(trial, order.count, sink)
                                                                 : AddMade(order, trial, progress, sink));
   RETORT_RETURN_IF_ERROR(sink.Finish());

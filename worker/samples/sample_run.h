@@ -1,4 +1,4 @@
-// Pictures from the generator of a finished trial, as `retort sample` asks for them.
+// Images from the generator of a finished trial, as `retort sample` asks for them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace retort::worker::samples {
 // What is under way, and how far it is.
 using SampleProgress = std::function<void(const std::string& phase, std::int64_t step, std::int64_t steps)>;
 
-// Writes the pictures with their labels into order.folder, on the CPU. Picture and label i are functions of the trial's
+// Writes the images with their labels into order.folder, on the CPU. Image and label i are functions of the trial's
 // file, order.seed and i. Of the data set nothing is read, but for an evaluation its test split. Errors: usage, for
 // what the trial does not have or the format does not hold; damage, for a file that is not the trial's or not the one
 // that its row was written for; environment.

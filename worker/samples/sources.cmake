@@ -1,5 +1,5 @@
 set(RETORT_SAMPLES_SOURCES
-  samples/picture_labels.cc
+  samples/image_labeller.cc
   samples/sample_evaluation.cc
   samples/sample_run.cc
   samples/stored_generator.cc)

@@ -23,22 +23,22 @@ namespace retort::worker::samples {
 namespace {
 
 constexpr const char* kPrefix = "generator/";
-constexpr std::int64_t kPicturesAtOnce = 256;
+constexpr std::int64_t kImagesAtOnce = 256;
 
 // A function of the shape alone.
-std::int64_t ChooseBatch(const ImageShape& shape) { return std::min(kPicturesAtOnce, MaxRowsPerPass(shape)); }
+std::int64_t ChooseBatch(const ImageShape& shape) { return std::min(kImagesAtOnce, ComputeMaxRowsPerPass(shape)); }
 
 // A step that no trial reaches: latents of samples are drawn for nothing else.
 constexpr std::uint64_t kSampleStep = std::numeric_limits<std::uint64_t>::max();
 
 // Latents row by row, whatever is before them.
 at::Tensor DrawLatents(std::int64_t first, std::int64_t rows, std::int64_t latent, std::uint64_t seed) {
-  return NormalRows(rows, latent, RngStream(seed, Purpose::generator_latents, kSampleStep), first);
+  return DrawNormalRows(rows, latent, RngStream(seed, Purpose::generator_latents, kSampleStep), first);
 }
 
 class DataFreeGenerator final : public StoredGenerator {
  public:
-  DataFreeGenerator(std::unique_ptr<Generator> generator, std::int64_t latent, PictureFrame frame, std::uint64_t seed)
+  DataFreeGenerator(std::unique_ptr<Generator> generator, std::int64_t latent, ImageFrame frame, std::uint64_t seed)
       : StoredGenerator(ChooseBatch(frame.shape)),
         generator_(std::move(generator)),
         latent_(latent),
@@ -46,20 +46,20 @@ class DataFreeGenerator final : public StoredGenerator {
         seed_(seed) {}
   at::Tensor Batch(std::int64_t index) const override {
     const at::NoGradGuard no_grad;
-    return ToBytes(generator_->Forward(DrawLatents(index * batch(), batch(), latent_, seed_)), frame_.scale);
+    return ConvertToBytes(generator_->Forward(DrawLatents(index * batch(), batch(), latent_, seed_)), frame_.scale);
   }
 
  private:
   std::unique_ptr<Generator> generator_;
   std::int64_t latent_;
-  PictureFrame frame_;
+  ImageFrame frame_;
   std::uint64_t seed_;
 };
 
-// Picture i is made of class i mod classes, as the trial's own were. Its pixels lie between 0 and 1.
+// Image i is made of class i mod classes, as the trial's own were. Its pixels lie between 0 and 1.
 class ClassGenerator final : public StoredGenerator {
  public:
-  ClassGenerator(std::unique_ptr<ConditionalGenerator> generator, PictureFrame frame, std::uint64_t seed)
+  ClassGenerator(std::unique_ptr<ConditionalGenerator> generator, ImageFrame frame, std::uint64_t seed)
       : StoredGenerator(ChooseBatch(frame.shape)),
         generator_(std::move(generator)),
         frame_(std::move(frame)),
@@ -74,13 +74,13 @@ class ClassGenerator final : public StoredGenerator {
 
  private:
   std::unique_ptr<ConditionalGenerator> generator_;
-  PictureFrame frame_;
+  ImageFrame frame_;
   std::uint64_t seed_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, const PictureFrame& frame,
+Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, const ImageFrame& frame,
                                                        const std::vector<storage::TensorBlob>& parameters,
                                                        std::uint64_t seed) {
   const bool any = std::any_of(parameters.begin(), parameters.end(),
@@ -101,7 +101,7 @@ Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, co
       std::make_unique<DataFreeGenerator>(std::move(generator), spec.generator.latent, frame, seed));
 }
 
-at::Tensor NormalisePictures(const at::Tensor& pictures, const PixelScale& scale) {
+at::Tensor NormaliseImages(const at::Tensor& pictures, const PixelScale& scale) {
   const at::Tensor bytes = pictures.contiguous();
   const std::int64_t channels = bytes.size(1), plane = bytes.size(2) * bytes.size(3);
   at::Tensor images = at::empty(bytes.sizes(), at::kFloat);

@@ -1,4 +1,4 @@
-// The generator that a finished trial left, as a source of pictures.
+// The generator that a finished trial left, as a source of images.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,15 +15,15 @@
 
 namespace retort::worker::samples {
 
-// What the pictures of a trial are: their extents, their classes, and how they were normalised.
-struct PictureFrame {
+// What the images of a trial are: their extents, their classes, and how they were normalised.
+struct ImageFrame {
   ImageShape shape;
   std::int64_t classes = 0;
   PixelScale scale;
 };
 
-// Makes the pictures 0, 1, 2, ... of one seed. Batch norms of a generator use the statistics of the batch at hand, so a
-// picture depends on those beside it: batches have one size and begin at its multiples, however many pictures are
+// Makes the images 0, 1, 2, ... of one seed. Batch norms of a generator use the statistics of the batch at hand, so a
+// image depends on those beside it: batches have one size and begin at its multiples, however many images are
 // wanted, and the first N of 2 N are the N.
 class StoredGenerator {
  public:
@@ -42,12 +42,12 @@ class StoredGenerator {
 
 // Of `parameters`, whose names begin "generator/". Error: usage, where there are none; damage, where they are not those
 // of the trial's generator.
-[[nodiscard]] Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, const PictureFrame& frame,
+[[nodiscard]] Result<std::unique_ptr<StoredGenerator>> LoadGenerator(const TrialSpec& spec, const ImageFrame& frame,
                                                                      const std::vector<storage::TensorBlob>& parameters,
                                                                      std::uint64_t seed);
 
 // u8 [rows, channels, height, width] -> f32 of the same shape, normalised as the trial's data is: the same bits as when
-// such pictures are read from a data set.
-[[nodiscard]] at::Tensor NormalisePictures(const at::Tensor& pictures, const PixelScale& scale);
+// such images are read from a data set.
+[[nodiscard]] at::Tensor NormaliseImages(const at::Tensor& images, const PixelScale& scale);
 
 }  // namespace retort::worker::samples

@@ -22,7 +22,7 @@ namespace {
 
 int Fail(const retort::Status& status) {
   std::fprintf(stderr, "retort-sleeper: %s\n", status.message().c_str());
-  return retort::ExitCode(status.code());
+  return retort::GetExitCode(status.code());
 }
 
 std::string Beside(const char* name) {

@@ -6,15 +6,16 @@
 
 namespace retort::worker {
 
-std::vector<at::Tensor> VectorJacobian(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,
-                                       const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> ComputeVectorJacobian(const std::vector<at::Tensor>& outputs,
+                                              const std::vector<at::Tensor>& seeds,
+                                              const std::vector<at::Tensor>& inputs) {
   return torch::autograd::grad(outputs, inputs, seeds, /*retain_graph=*/false, /*create_graph=*/false,
                                /*allow_unused=*/true);
 }
 
-std::vector<at::Tensor> DifferentiableJacobian(const std::vector<at::Tensor>& outputs,
-                                               const std::vector<at::Tensor>& seeds,
-                                               const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> ComputeDifferentiableJacobian(const std::vector<at::Tensor>& outputs,
+                                                      const std::vector<at::Tensor>& seeds,
+                                                      const std::vector<at::Tensor>& inputs) {
   return torch::autograd::grad(outputs, inputs, seeds, /*retain_graph=*/true, /*create_graph=*/true,
                                /*allow_unused=*/true);
 }
@@ -43,11 +44,11 @@ class LeafHooks {
 
 }  // namespace
 
-void VectorJacobian(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,
-                    const std::vector<at::Tensor>& leaves,
-                    const std::function<void(std::size_t, const at::Tensor&)>& ready) {
+void ComputeVectorJacobian(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,
+                           const std::vector<at::Tensor>& leaves,
+                           const std::function<void(std::size_t, const at::Tensor&)>& ready) {
   const LeafHooks hooks(leaves, ready);
-  static_cast<void>(VectorJacobian(outputs, seeds, leaves));
+  static_cast<void>(ComputeVectorJacobian(outputs, seeds, leaves));
 }
 
 }  // namespace retort::worker

@@ -20,7 +20,7 @@ constexpr std::int64_t kGrain = 1 << 15;
 
 void FillNormals(float* out, std::int64_t columns, const RngStream& lane) {
   for (std::int64_t c = 0; c < columns; c += 2) {
-    const auto [even, odd] = NormalPair(static_cast<std::uint64_t>(c), lane);
+    const auto [even, odd] = DrawNormalPair(static_cast<std::uint64_t>(c), lane);
     out[c] = static_cast<float>(even);
     if (c + 1 < columns) out[c + 1] = static_cast<float>(odd);
   }
@@ -28,7 +28,7 @@ void FillNormals(float* out, std::int64_t columns, const RngStream& lane) {
 
 // Value `index` of the normals, or of the first further lane whose value there lies within two deviations.
 double TruncatedNormal(double drawn, std::uint64_t index, const RngStream& stream) {
-  for (std::uint64_t lane = 0; std::abs(drawn) > 2; ++lane) drawn = NormalPair(2 * index, stream.Lane(lane)).first;
+  for (std::uint64_t lane = 0; std::abs(drawn) > 2; ++lane) drawn = DrawNormalPair(2 * index, stream.Lane(lane)).first;
   return drawn;
 }
 
@@ -41,7 +41,7 @@ at::Tensor FilledInPairs(at::IntArrayRef shape, const RngStream& stream, const V
   at::parallel_for(0, (n + 1) / 2, kGrain / 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t pair = begin; pair < end; ++pair) {
       const auto index = static_cast<std::uint64_t>(2 * pair);
-      const auto [even, odd] = NormalPair(index, stream);
+      const auto [even, odd] = DrawNormalPair(index, stream);
       data[2 * pair] = value(even, index);
       if (2 * pair + 1 < n) data[2 * pair + 1] = value(odd, index + 1);
     }
@@ -126,7 +126,7 @@ at::Tensor DrawMask(const at::Tensor& like, double p, std::int64_t row, std::pai
 
 }  // namespace
 
-at::Tensor NormalRows(std::int64_t rows, std::int64_t columns, const RngStream& stream, std::int64_t first_row) {
+at::Tensor DrawNormalRows(std::int64_t rows, std::int64_t columns, const RngStream& stream, std::int64_t first_row) {
   at::Tensor out = at::empty({rows, columns}, at::kFloat);
   float* data = out.mutable_data_ptr<float>();
   at::parallel_for(0, rows, 16, [&](std::int64_t begin, std::int64_t end) {
@@ -137,7 +137,7 @@ at::Tensor NormalRows(std::int64_t rows, std::int64_t columns, const RngStream& 
   return out;
 }
 
-at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream) {
+at::Tensor DrawUniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream) {
   at::Tensor out = at::empty(shape, at::kFloat);
   float* data = out.mutable_data_ptr<float>();
   at::parallel_for(0, out.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -147,18 +147,18 @@ at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& s
   return out;
 }
 
-at::Tensor NormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream) {
+at::Tensor DrawNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream) {
   return FilledInPairs(shape, stream,
                        [&](double drawn, std::uint64_t) { return static_cast<float>(deviation * drawn); });
 }
 
-at::Tensor TruncatedNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream) {
+at::Tensor DrawTruncatedNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream) {
   return FilledInPairs(shape, stream, [&](double drawn, std::uint64_t index) {
     return static_cast<float>(deviation * TruncatedNormal(drawn, index, stream));
   });
 }
 
-at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
+at::Tensor DrawDropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
   RETORT_CHECK(rows.places.consecutive());
   return DrawMask(like, p, rows.places.Of(0), KeysFrom(rows.stream));
 }
@@ -172,7 +172,7 @@ at::Tensor DropoutMasks::Keys(const RngStream& stream, std::int64_t layers) {
 }
 
 at::Tensor DropoutMasks::Draw(const at::Tensor& like, double p, std::uint64_t layer) const {
-  if (rows_) return DropoutMask(like, p, RowStream(rows_->stream.Lane(layer), rows_->places));
+  if (rows_) return DrawDropoutMask(like, p, RowStream(rows_->stream.Lane(layer), rows_->places));
   const at::Tensor keys = keys_.select(0, static_cast<std::int64_t>(layer));
   if (keys.is_cpu()) {
     const auto* key = keys.const_data_ptr<std::int64_t>();

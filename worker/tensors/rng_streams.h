@@ -14,14 +14,14 @@
 namespace retort::worker {
 
 // f32 [rows, columns] of N(0, 1) by Box-Muller, on the CPU; row r is drawn from stream.Lane(first_row + r).
-[[nodiscard]] at::Tensor NormalRows(std::int64_t rows, std::int64_t columns, const RngStream& stream,
-                                    std::int64_t first_row = 0);
+[[nodiscard]] at::Tensor DrawNormalRows(std::int64_t rows, std::int64_t columns, const RngStream& stream,
+                                        std::int64_t first_row = 0);
 // f32 of the given shape, on the CPU, uniform on [-bound, bound).
-[[nodiscard]] at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream);
-// f32 of the given shape, on the CPU, N(0, deviation^2): the values of NormalRows' row for this stream.
-[[nodiscard]] at::Tensor NormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream);
+[[nodiscard]] at::Tensor DrawUniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream);
+// f32 of the given shape, on the CPU, N(0, deviation^2): the values of DrawNormalRows' row for this stream.
+[[nodiscard]] at::Tensor DrawNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream);
 // The same, each value drawn again, from further lanes of `stream`, until it lies within two deviations.
-[[nodiscard]] at::Tensor TruncatedNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream);
+[[nodiscard]] at::Tensor DrawTruncatedNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream);
 // Where the rows of a part stand in the whole: first, first + 1, ..., or a place given for each.
 class RowPlaces {
  public:
@@ -53,7 +53,7 @@ struct RowStream {
 // Of `like`'s shape, type, layout and device, rows outermost in memory: 1 / (1 - p) with probability 1 - p, else 0. p
 // to 32 bits. The mask of a row depends on its place in the whole batch alone, below 2^32 elements, and has the same
 // bits on every device. `stream`: of consecutive places.
-[[nodiscard]] at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& stream);
+[[nodiscard]] at::Tensor DrawDropoutMask(const at::Tensor& like, double p, const RowStream& stream);
 
 // The masks of the dropout layers of one forward pass.
 class DropoutMasks {
@@ -65,7 +65,7 @@ class DropoutMasks {
   DropoutMasks(at::Tensor keys, std::int64_t first) : keys_(std::move(keys)), first_(first) {}
   // Returns the keys of the first `layers` lanes of a stream, on the CPU.
   [[nodiscard]] static at::Tensor Keys(const RngStream& stream, std::int64_t layers);
-  // That of layer `layer`, as DropoutMask.
+  // That of layer `layer`, as DrawDropoutMask.
   [[nodiscard]] at::Tensor Draw(const at::Tensor& like, double p, std::uint64_t layer) const;
 
  private:

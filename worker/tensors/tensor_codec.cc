@@ -51,7 +51,7 @@ Result<at::ScalarType> TypeFor(DType type) {
 
 }  // namespace
 
-storage::TensorBlob ToBlob(std::string name, const at::Tensor& tensor) {
+storage::TensorBlob MakeTensorBlob(std::string name, const at::Tensor& tensor) {
   const at::Tensor dense = tensor.detach().cpu().contiguous();
   storage::TensorBlob blob{std::move(name), TypeFor(dense.scalar_type()), dense.sizes().vec(), {}};
   const auto* data = static_cast<const std::uint8_t*>(dense.const_data_ptr());
@@ -59,7 +59,7 @@ storage::TensorBlob ToBlob(std::string name, const at::Tensor& tensor) {
   return blob;
 }
 
-Result<at::Tensor> FromBlob(const storage::TensorBlob& blob) {
+Result<at::Tensor> MakeTensorFromBlob(const storage::TensorBlob& blob) {
   RETORT_ASSIGN_OR_RETURN(const at::ScalarType type, TypeFor(blob.dtype));
   at::Tensor tensor = at::empty(blob.shape, type);
   if (tensor.nbytes() != blob.bytes.size()) {
@@ -69,12 +69,12 @@ Result<at::Tensor> FromBlob(const storage::TensorBlob& blob) {
   return tensor;
 }
 
-std::string ComputeDigest(const std::vector<storage::TensorBlob>& blobs) { return storage::TensorDigest(blobs); }
+std::string ComputeDigest(const std::vector<storage::TensorBlob>& blobs) { return storage::ComputeTensorDigest(blobs); }
 
-bool AllFinite(const std::vector<storage::TensorBlob>& blobs) {
+bool AreAllFinite(const std::vector<storage::TensorBlob>& blobs) {
   for (const storage::TensorBlob& blob : blobs) {
     if (blob.dtype != storage::DType::f32) continue;
-    const Result<at::Tensor> tensor = FromBlob(blob);
+    const Result<at::Tensor> tensor = MakeTensorFromBlob(blob);
     if (!tensor.ok() || !tensor->isfinite().all().item<bool>()) return false;
   }
   return true;

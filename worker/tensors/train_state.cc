@@ -30,7 +30,7 @@ std::vector<storage::TensorBlob> TrainState::Save() const {
   std::vector<storage::TensorBlob> blobs;
   for (const Entry& entry : entries_) {
     const at::Tensor live = entry.rows == nullptr ? entry.tensor : entry.tensor.narrow(0, 0, *entry.rows);
-    blobs.push_back(ToBlob(entry.name, live));
+    blobs.push_back(MakeTensorBlob(entry.name, live));
   }
   return blobs;
 }
@@ -41,7 +41,7 @@ Status TrainState::Load(const std::vector<storage::TensorBlob>& blobs) {
   for (const Entry& entry : entries_) {
     const auto found = std::find_if(blobs.begin(), blobs.end(), [&](const auto& b) { return b.name == entry.name; });
     if (found == blobs.end()) return DamageError("The checkpoint lacks '" + entry.name + "'.");
-    RETORT_ASSIGN_OR_RETURN(at::Tensor value, FromBlob(*found));
+    RETORT_ASSIGN_OR_RETURN(at::Tensor value, MakeTensorFromBlob(*found));
     if (value.scalar_type() != entry.tensor.scalar_type() || !Fits(*found, entry.tensor, entry.rows != nullptr)) {
       return DamageError("The checkpoint holds '" + entry.name + "' in another shape or type.");
     }

@@ -23,7 +23,7 @@ at::Tensor ComputeRanks(const at::Tensor& labels, const at::Tensor& logits) {
 
 }  // namespace
 
-std::int64_t MaxRowsPerPass(const ImageShape& shape) {
+std::int64_t ComputeMaxRowsPerPass(const ImageShape& shape) {
   constexpr std::int64_t kPixels = std::int64_t{64} * 224 * 224;
   return std::max<std::int64_t>(kPixels / (shape.height * shape.width), 1);
 }
@@ -54,7 +54,7 @@ storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels)
 storage::Evaluation Evaluate(const Network& network, const Examples& examples, GraphRegion* region) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> logits;
-  const std::int64_t at_once = std::min(kRows, MaxRowsPerPass(network.input()));
+  const std::int64_t at_once = std::min(kRows, ComputeMaxRowsPerPass(network.input()));
   for (std::int64_t i = 0; i < examples.size(); i += at_once) {
     const std::int64_t rows = std::min(at_once, examples.size() - i);
     const at::Tensor images = examples.Range(i, rows);
@@ -66,11 +66,12 @@ storage::Evaluation Evaluate(const Network& network, const Examples& examples, G
   return Evaluate(at::cat(logits), examples.labels);
 }
 
-std::vector<std::pair<std::string, double>> TestMetrics(const storage::Evaluation& evaluation) {
+std::vector<std::pair<std::string, double>> ListTestMetrics(const storage::Evaluation& evaluation) {
   return {{"test.accuracy", evaluation.accuracy}, {"test.top5", evaluation.top5}};
 }
 
-std::optional<double> AccuracyOn(const std::vector<std::int64_t>& classes, const storage::Evaluation& evaluation) {
+std::optional<double> ComputeAccuracyOn(const std::vector<std::int64_t>& classes,
+                                        const storage::Evaluation& evaluation) {
   std::int64_t right = 0, all = 0;
   for (const std::int64_t label : classes) {
     if (label < 0 || label >= evaluation.classes) continue;

@@ -15,7 +15,7 @@ namespace retort::worker {
 
 // How many rows one forward pass without a graph may have so that the widest networks need a few GB: 64 of 224x224
 // pixels, more of smaller images.
-[[nodiscard]] std::int64_t MaxRowsPerPass(const ImageShape& shape);
+[[nodiscard]] std::int64_t ComputeMaxRowsPerPass(const ImageShape& shape);
 
 // Evaluation mode, in fixed batches. top5 counts a row whose class is among the five largest logits (all of
 // them where there are fewer classes). No examples: n = 0 and accuracy 0. `region`: of the network alone, where its
@@ -27,9 +27,9 @@ namespace retort::worker {
 [[nodiscard]] storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels);
 
 // "test.accuracy", "test.top5".
-[[nodiscard]] std::vector<std::pair<std::string, double>> TestMetrics(const storage::Evaluation& evaluation);
+[[nodiscard]] std::vector<std::pair<std::string, double>> ListTestMetrics(const storage::Evaluation& evaluation);
 // Of the examples whose class is one of `classes`, the part that was classified right; nothing when there are none.
-[[nodiscard]] std::optional<double> AccuracyOn(const std::vector<std::int64_t>& classes,
-                                               const storage::Evaluation& evaluation);
+[[nodiscard]] std::optional<double> ComputeAccuracyOn(const std::vector<std::int64_t>& classes,
+                                                      const storage::Evaluation& evaluation);
 
 }  // namespace retort::worker

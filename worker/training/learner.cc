@@ -117,7 +117,7 @@ at::Tensor Learner::Differentiate(const Minibatch& batch, const std::optional<Rn
   }
   const auto differentiate = [&](const Tensors& in) -> Result<Tensors> {
     const Pass pass = Forward({in[0], in[1], batch.first, batch.rows}, in[2], temperature, {});
-    parameters.Gather(VectorJacobian(pass.outputs, pass.seeds, parameters.leaves()));
+    parameters.Gather(ComputeVectorJacobian(pass.outputs, pass.seeds, parameters.leaves()));
     return Tensors{pass.loss};
   };
   const StepNumbers numbers = MakeNumbers(0, dropout);
@@ -134,7 +134,7 @@ Status Learner::Apply(std::int64_t own_rows, std::int64_t rows, double learning_
   return {};
 }
 
-double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps) {
+double ComputeRateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps) {
   switch (spec.optimization.schedule) {
     case Schedule::cosine:
       return spec.optimization.lr * HoldThenCosine(step, steps, spec.optimization.lr_hold, spec.optimization.lr_end);
@@ -167,7 +167,7 @@ void Learner::ResetOptimiser() {
   std::visit([](auto& optimiser) { optimiser.Reset(); }, optimiser_);
 }
 
-at::Tensor OneHotTargets(const at::Tensor& labels, std::int64_t classes, double smoothing) {
+at::Tensor MakeOneHotTargets(const at::Tensor& labels, std::int64_t classes, double smoothing) {
   const at::Tensor hot = at::one_hot(labels, classes).to(at::kFloat);
   return smoothing == 0 ? hot : hot * (1 - smoothing) + smoothing / static_cast<double>(classes);
 }

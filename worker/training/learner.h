@@ -105,10 +105,10 @@ class Learner {
 };
 
 // The learning rate at step `step` of `steps`, as the trial's keys schedule it.
-[[nodiscard]] double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps);
+[[nodiscard]] double ComputeRateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps);
 
 // f32 [n, classes] from labels i64 [n]: 1 - smoothing + smoothing / classes on the label, smoothing / classes
 // elsewhere.
-[[nodiscard]] at::Tensor OneHotTargets(const at::Tensor& labels, std::int64_t classes, double smoothing = 0);
+[[nodiscard]] at::Tensor MakeOneHotTargets(const at::Tensor& labels, std::int64_t classes, double smoothing = 0);
 
 }  // namespace retort::worker

@@ -96,12 +96,12 @@ at::Tensor Contiguous(const at::Tensor& tensor) { return tensor.detach().contigu
 
 }  // namespace
 
-at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images, const at::Tensor& labels) {
+at::Tensor ComputePerSampleGradients(const Network& network, const at::Tensor& images, const at::Tensor& labels) {
   LayerTrace trace;
   const NetworkOutput out = network.Forward(images, std::nullopt, &trace);
   const at::Tensor logits = out.logits.detach();
   const at::Tensor seed = at::softmax(logits, 1) - at::one_hot(labels, logits.size(1));
-  const std::vector<at::Tensor> gradients = VectorJacobian({out.logits}, {seed}, trace.outputs);
+  const std::vector<at::Tensor> gradients = ComputeVectorJacobian({out.logits}, {seed}, trace.outputs);
   const at::NoGradGuard no_grad;
   const std::int64_t rows = images.size(0);
   at::Tensor all = at::empty({rows, network.parameters().parameter_count()}, logits.options());
@@ -127,7 +127,7 @@ at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images, 
   return all;
 }
 
-std::vector<std::int64_t> LayerCoordinates(const Network& network) {
+std::vector<std::int64_t> CountLayerCoordinates(const Network& network) {
   const std::vector<at::Tensor>& leaves = network.parameters().leaves();
   std::vector<std::int64_t> coordinates;
   for (const LayerNode& node : network.plan().nodes) {
@@ -174,7 +174,7 @@ Result<at::Tensor> ComputeMeanGradients(const Network& network, const AugmentedR
     const std::int64_t now = std::min(at_once, copies - copy);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor seen,
                             images(sample.rows.repeat_interleave(now), FindPlaces(sample.rows, copies, copy, now)));
-    const at::Tensor gradients = PerSampleGradients(network, seen, sample.labels.repeat_interleave(now));
+    const at::Tensor gradients = ComputePerSampleGradients(network, seen, sample.labels.repeat_interleave(now));
     if (copies == 1) return gradients;
     const at::Tensor part = gradients.view({rows, now, -1}).sum(1);
     sum = sum.defined() ? sum + part : part;

@@ -20,10 +20,11 @@ namespace retort::worker {
 // [rows, parameter_count], parameters in order, without the arena's padding. labels: i64 [rows].
 // One backward pass to the layers' outputs, then one batched product for each layer. A network whose layers mix
 // rows (Network::MixesRows) is a broken invariant.
-[[nodiscard]] at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images, const at::Tensor& labels);
+[[nodiscard]] at::Tensor ComputePerSampleGradients(const Network& network, const at::Tensor& images,
+                                                   const at::Tensor& labels);
 
 // How many of these columns belong to each layer that has parameters, in order.
-[[nodiscard]] std::vector<std::int64_t> LayerCoordinates(const Network& network);
+[[nodiscard]] std::vector<std::int64_t> CountLayerCoordinates(const Network& network);
 
 // Copies a flat vector of parameter_count values [parameter_count] into the arena's (padded) gradient.
 void SpreadGradient(const at::Tensor& dense, ParameterArena& parameters);
@@ -38,11 +39,11 @@ struct AugmentedRows {
 // Loads the images of these rows at these places of their step.
 using ImageLoader = std::function<Result<at::Tensor>(const at::Tensor& rows, const RowPlaces& places)>;
 
-// Every row's gradient (PerSampleGradients), the mean over its copies: f32 [k, parameter_count]. Copy c of private
-// example i is the image at place i * copies + c, whichever examples the step sampled: if it depended on them, one of
-// them would change the images of all others. One example's mean stays one row, which is clipped once: what an example
-// can change in a step's sum is what it could without copies. `most` gradients are held at once besides the result: k *
-// copies is at most that, or k is 1. Error: that of the images.
+// Every row's gradient (ComputePerSampleGradients), the mean over its copies: f32 [k, parameter_count]. Copy c of
+// private example i is the image at place i * copies + c, whichever examples the step sampled: if it depended on them,
+// one of them would change the images of all others. One example's mean stays one row, which is clipped once: what an
+// example can change in a step's sum is what it could without copies. `most` gradients are held at once besides the
+// result: k * copies is at most that, or k is 1. Error: that of the images.
 [[nodiscard]] Result<at::Tensor> ComputeMeanGradients(const Network& network, const AugmentedRows& sample,
                                                       std::int64_t most, const ImageLoader& images);
 

@@ -28,7 +28,8 @@ std::vector<std::uint64_t> Words(std::int64_t n, NoiseMode mode, std::uint64_t s
 
 }  // namespace
 
-at::Tensor PoissonSample(std::int64_t examples, double rate, NoiseMode mode, std::uint64_t seed, std::int64_t step) {
+at::Tensor DrawPoissonSample(std::int64_t examples, double rate, NoiseMode mode, std::uint64_t seed,
+                             std::int64_t step) {
   RETORT_CHECK(rate > 0 && rate <= 1);
   std::vector<std::int64_t> chosen;
   const std::vector<std::uint64_t> words = Words(examples, mode, seed, step);
@@ -41,7 +42,7 @@ at::Tensor PoissonSample(std::int64_t examples, double rate, NoiseMode mode, std
   return at::tensor(chosen, at::kLong);
 }
 
-std::uint64_t AugmentationSeed(NoiseMode mode, std::uint64_t seed) {
+std::uint64_t ChooseAugmentationSeed(NoiseMode mode, std::uint64_t seed) {
   return mode == NoiseMode::secure ? Words(1, mode, seed, 0).front() : seed;
 }
 

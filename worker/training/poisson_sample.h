@@ -12,11 +12,11 @@ namespace retort::worker {
 
 // Indices i64 [k] of the examples chosen with probability `rate` each, ascending; the probability is exact to
 // 64 bits. Secure: fresh at every call. Seeded: a function of (seed, step).
-[[nodiscard]] at::Tensor PoissonSample(std::int64_t examples, double rate, NoiseMode mode, std::uint64_t seed,
-                                       std::int64_t step);
+[[nodiscard]] at::Tensor DrawPoissonSample(std::int64_t examples, double rate, NoiseMode mode, std::uint64_t seed,
+                                           std::int64_t step);
 
 // What a step's augmentation is drawn by: from the operating system where the sample is, so that no place among the
 // examples decides how one is augmented; else the seed itself.
-[[nodiscard]] std::uint64_t AugmentationSeed(NoiseMode mode, std::uint64_t seed);
+[[nodiscard]] std::uint64_t ChooseAugmentationSeed(NoiseMode mode, std::uint64_t seed);
 
 }  // namespace retort::worker

@@ -24,7 +24,7 @@ at::Tensor Solved(const at::Tensor& a, const at::Tensor& b, double strength) {
 
 }  // namespace
 
-at::Tensor RidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength) {
+at::Tensor FitRidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength) {
   RETORT_CHECK(features.size(0) >= 1 && strength > 0);
   const at::NoGradGuard no_grad;
   const at::Tensor x = features.cpu().to(at::kDouble), y = targets.cpu().to(at::kDouble);
@@ -35,9 +35,9 @@ at::Tensor RidgeMap(const at::Tensor& features, const at::Tensor& targets, doubl
   return at::isfinite(map).all().item<bool>() ? map : at::zeros_like(map);
 }
 
-at::Tensor RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes, double strength) {
+at::Tensor FitRidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes, double strength) {
   const at::Tensor hot = at::one_hot(labels.cpu(), classes).to(at::kDouble);
-  return RidgeMap(features, hot - 1.0 / static_cast<double>(classes), strength);
+  return FitRidgeMap(features, hot - 1.0 / static_cast<double>(classes), strength);
 }
 
 }  // namespace retort::worker

@@ -11,10 +11,10 @@ namespace retort::worker {
 // [rows, outputs], rows >= 1; strength > 0. Solved in double by the smaller of the two systems, of rows or of values. A
 // function of its arguments alone. Zeros where a strength so small, or a value that is not finite, leaves nothing to
 // solve.
-[[nodiscard]] at::Tensor RidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength);
+[[nodiscard]] at::Tensor FitRidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength);
 
 // The same for labels i64 [rows] in [0, classes): Y is one-hot less 1 / classes.
-[[nodiscard]] at::Tensor RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
-                                   double strength);
+[[nodiscard]] at::Tensor FitRidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
+                                      double strength);
 
 }  // namespace retort::worker

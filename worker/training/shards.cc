@@ -33,12 +33,12 @@ Result<Shards> AssignShards(const TrialSpec& ensemble, const Dataset& data) {
   }
   Shards shards;
   if (IsPartitionedByIndex(ensemble)) {
-    for (const at::Tensor& shard : DisjointShards(examples, members).unbind()) shards.push_back(shard.clone());
+    for (const at::Tensor& shard : MakeDisjointShards(examples, members).unbind()) shards.push_back(shard.clone());
   } else {
     RETORT_ASSIGN_OR_RETURN(
         const storage::Clients clients,
-        storage::BalancedClients(CopyLabels(data.train), data.classes, members, ensemble.shards.dirichlet_alpha,
-                                 ensemble.seed, kMinDirichletExamples));
+        storage::MakeBalancedClients(CopyLabels(data.train), data.classes, members, ensemble.shards.dirichlet_alpha,
+                                     ensemble.seed, kMinDirichletExamples));
     for (const std::vector<std::int64_t>& client : clients) shards.push_back(at::tensor(client, at::kLong));
   }
   RETORT_RETURN_IF_ERROR(CheckDisjoint(at::cat(shards), examples));
@@ -59,8 +59,9 @@ Result<std::vector<at::Tensor>> AssignClientRows(const at::Tensor& labels, std::
     return UsageError(std::to_string(clients) + " clients need as many private examples; there are " +
                       std::to_string(own.numel()) + ".");
   const std::int64_t least = std::clamp<std::int64_t>(own.numel() / (2 * clients), 1, kMinClientExamples);
-  RETORT_ASSIGN_OR_RETURN(const storage::Clients drawn, storage::BalancedClients({label, label + own.numel()}, classes,
-                                                                                 clients, concentration, seed, least));
+  RETORT_ASSIGN_OR_RETURN(
+      const storage::Clients drawn,
+      storage::MakeBalancedClients({label, label + own.numel()}, classes, clients, concentration, seed, least));
   std::vector<at::Tensor> rows;
   for (const std::vector<std::int64_t>& client : drawn) rows.push_back(at::tensor(client, at::kLong));
   return rows;

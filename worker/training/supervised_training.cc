@@ -14,7 +14,7 @@ namespace retort::worker {
 
 namespace {
 
-constexpr int kCropBorder = 4;  // pixels, usual for 32x32 pictures
+constexpr int kCropBorder = 4;  // pixels, usual for 32x32 images
 
 AugmentationKind ChooseAugmentation(const TrialSpec& spec) {
   switch (spec.inputs.augment) {
@@ -36,16 +36,16 @@ AugmentationKind ChooseAugmentation(const TrialSpec& spec) {
 
 }  // namespace
 
-Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
-                                  const at::Tensor& rows, std::int64_t step, const RowPlaces& places,
-                                  std::optional<std::uint64_t> seed) {
+Result<at::Tensor> MakeTrainingImages(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
+                                      const at::Tensor& rows, std::int64_t step, const RowPlaces& places,
+                                      std::optional<std::uint64_t> seed) {
   Augmentation augmentation;
   augmentation.kind = ChooseAugmentation(spec);
   if (augmentation.kind == AugmentationKind::none) return examples.Batch(rows);
   augmentation.reach = augmentation.kind == AugmentationKind::crop_flip ? kCropBorder : spec.inputs.shift;
   augmentation.scale = scale;
-  return AugmentedBatch(examples, rows, augmentation, seed.value_or(spec.seed), static_cast<std::uint64_t>(step),
-                        places);
+  return MakeAugmentedBatch(examples, rows, augmentation, seed.value_or(spec.seed), static_cast<std::uint64_t>(step),
+                            places);
 }
 
 EpochBatches::EpochBatches(at::Tensor rows, std::int64_t batch, std::uint64_t seed, std::uint64_t lane)
@@ -62,7 +62,7 @@ at::Tensor EpochBatches::Of(std::int64_t step) {
   if (epoch != epoch_) {
     epoch_ = epoch;
     const RngStream stream(seed_, Purpose::batches, static_cast<std::uint64_t>(epoch), lane_);
-    const at::Tensor order = at::tensor(Permutation(rows_.size(0), stream), at::kLong).to(rows_.device());
+    const at::Tensor order = at::tensor(DrawPermutation(rows_.size(0), stream), at::kLong).to(rows_.device());
     order_ = rows_.index_select(0, order);
   }
   return order_.narrow(0, first, std::min(batch_, rows_.size(0) - first));
@@ -72,7 +72,7 @@ at::Tensor ChoosePrivateRows(const TrialSpec& spec, std::int64_t examples, std::
   RETORT_CHECK(spec.batch >= 1 && spec.batch <= examples);
   const std::int64_t per_pass = examples / spec.batch;  // rows beyond the last whole batch are not used
   const RngStream order(spec.seed, Purpose::batches, static_cast<std::uint64_t>(step / per_pass));
-  const std::vector<std::int64_t> places = Permutation(examples, order);
+  const std::vector<std::int64_t> places = DrawPermutation(examples, order);
   const auto first = places.begin() + step % per_pass * spec.batch;
   return at::tensor(std::vector<std::int64_t>(first, first + spec.batch), at::kLong);
 }
@@ -82,7 +82,8 @@ Result<at::Tensor> TeachRows(const TrialSpec& spec, const PixelScale& scale, con
                              const Expectation& expect) {
   const RowShare share = ComputeRowShare(at.rows.size(0), gang);
   const at::Tensor rows = Own(at.rows, share);
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor images, TrainingImages(spec, scale, examples, rows, at.step, share.first));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                          MakeTrainingImages(spec, scale, examples, rows, at.step, share.first));
   const RngStream dropout(spec.seed, Purpose::dropout, static_cast<std::uint64_t>(at.step), at.lane);
   return learner.Teach({images, targets(rows), share.first, at.rows.size(0)}, at.rate, dropout, 1, expect);
 }

@@ -19,16 +19,16 @@ namespace retort::worker {
 
 // Rows `rows` (i64 [k]) of `examples`, normalised by `scale`, augmented by spec.inputs.augment and spec.inputs.shift:
 // f32 [k, C, H, W]. `places`: theirs in the whole batch of `step`, so that a gang's members see what one alone would
-// (AugmentedBatch). `seed`: the trial's where there is none. Error: that of decoding a picture.
-[[nodiscard]] Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale,
-                                                const Examples& examples, const at::Tensor& rows, std::int64_t step,
-                                                const RowPlaces& places,
-                                                std::optional<std::uint64_t> seed = std::nullopt);
+// (MakeAugmentedBatch). `seed`: the trial's where there is none. Error: that of decoding an image.
+[[nodiscard]] Result<at::Tensor> MakeTrainingImages(const TrialSpec& spec, const PixelScale& scale,
+                                                    const Examples& examples, const at::Tensor& rows, std::int64_t step,
+                                                    const RowPlaces& places,
+                                                    std::optional<std::uint64_t> seed = std::nullopt);
 
 // Batches of rows in epochs, each epoch in an order of its own.
 class EpochBatches {
  public:
-  // rows i64 [n], n >= 1, on the device where batches are wanted. Epoch e is Permutation(n) of
+  // rows i64 [n], n >= 1, on the device where batches are wanted. Epoch e is DrawPermutation(n) of
   // (seed, Purpose::batches, e, lane). Batches of `batch` rows, fewer where n is less; the last of an epoch is what
   // is left.
   EpochBatches(at::Tensor rows, std::int64_t batch, std::uint64_t seed, std::uint64_t lane = 0);

@@ -28,14 +28,14 @@ Bound Finished(double epsilon, std::string accountant, std::string how) {
 }
 
 Bound GaussianBound(const std::vector<GaussianTerm>& terms, double delta) {
-  const double mu = ComposedMu(terms);
-  const double epsilon = GaussianEpsilon(delta, mu);
+  const double mu = ComputeComposedMu(terms);
+  const double epsilon = ComputeGaussianEpsilon(delta, mu);
   if (!std::isfinite(epsilon)) return Unbounded(reason::kTooLarge);
   std::int64_t draws = 0;
   for (const GaussianTerm& term : terms)
     draws += std::min(term.count, std::numeric_limits<std::int64_t>::max() - draws);
   return Finished(epsilon, "exact-gdp",
-                  "mu " + SixDigitNumber(mu) + " over " + std::to_string(draws) + (draws == 1 ? " draw" : " draws"));
+                  "mu " + FormatSixDigits(mu) + " over " + std::to_string(draws) + (draws == 1 ? " draw" : " draws"));
 }
 
 // As if every step took every example. Given which examples a step takes, its sum changes by the norm bound
@@ -60,9 +60,9 @@ bool OneLattice(const Composition& composition) {
 
 Bound RdpBound(const Composition& composition, bool pair, double delta) {
   const std::function<double(double)> curve = MakeRdpCurve(composition);
-  const RdpEpsilon best = pair ? ReplaceOneEpsilon(curve, delta) : EpsilonFromRdp(curve, delta);
+  const RdpEpsilon best = pair ? ReplaceOneEpsilon(curve, delta) : ComputeEpsilonFromRdp(curve, delta);
   if (!std::isfinite(best.epsilon)) return Unbounded(best.reason.empty() ? reason::kNoBound : best.reason);
-  const std::string order = "order " + SixDigitNumber(best.order);
+  const std::string order = "order " + FormatSixDigits(best.order);
   if (pair) return Finished(best.epsilon, "rdp-group-of-2", order + kPair);
   return Finished(best.epsilon, "rdp", order);
 }
@@ -70,11 +70,12 @@ Bound RdpBound(const Composition& composition, bool pair, double delta) {
 Bound PldBound(const SubsampledTerm& term, bool pair, double delta) {
   if (pair) {
     const PldBracket replaced =
-        SubsampledGaussianPldReplaced(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
+        ComputeSubsampledGaussianPldReplaced(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
     if (!(replaced.upper >= replaced.lower)) return Unbounded(reason::kNoBound);
     return Finished(replaced.upper, "pld", "opposite gradients bind");
   }
-  const PldBracket bracket = SubsampledGaussianPld(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
+  const PldBracket bracket =
+      ComputeSubsampledGaussianPld(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
   if (bracket.rdp_order > 0 || !(bracket.upper >= bracket.lower)) return Unbounded(reason::kNoBound);
   return Finished(bracket.upper, "pld", bracket.removal_binds ? "removal binds" : "addition binds");
 }
@@ -101,8 +102,8 @@ Bound TestedBound(const Composition& composition, double delta) {
   const double rdp = tested.cost + SumTests(composition.tests, tested.order);
   const double epsilon = ConvertRdp(rdp, tested.order, left, RdpConversion::canonne_kamath_steinke);
   return Finished(std::max(epsilon, 0.0), "rdp-tested",
-                  "order " + SixDigitNumber(tested.order) + ", where a test let by a cost of " +
-                      SixDigitNumber(tested.cost) + " at most");
+                  "order " + FormatSixDigits(tested.order) + ", where a test let by a cost of " +
+                      FormatSixDigits(tested.cost) + " at most");
 }
 
 bool OneSelection(const Composition& composition) {
@@ -131,15 +132,15 @@ Bound BoundSelections(const Composition& composition, double delta) {
 }  // namespace
 
 std::function<double(double)> MakeRdpCurve(const Composition& composition) {
-  const double mu_squared = MuSquaredUp(composition.gaussian);
+  const double mu_squared = ComputeMuSquaredUp(composition.gaussian);
   return [mu_squared, subsampled = composition.subsampled, responses = composition.responses, tests = composition.tests,
           selections = composition.selections](double order) {
     double rdp = order * mu_squared / 2;
     for (const SubsampledTerm& term : subsampled) {
-      rdp += static_cast<double>(term.steps) * SubsampledGaussianRdp(term.sampling_rate, term.multiplier, order);
+      rdp += static_cast<double>(term.steps) * ComputeSubsampledGaussianRdp(term.sampling_rate, term.multiplier, order);
     }
     for (const ResponseTerm& term : responses) {
-      rdp += static_cast<double>(term.count) * ResponseRdp(term.epsilon0, kWorstChoices, order);
+      rdp += static_cast<double>(term.count) * ComputeResponseRdp(term.epsilon0, kWorstChoices, order);
     }
     for (const auto& term : selections)
       rdp += static_cast<double>(term->count) * ComputeSelectionRdp(term->law, term->pool, order);
@@ -165,7 +166,7 @@ Bound ComputeBound(const Composition& composition, double whole_delta) {
     return GaussianBound(composition.gaussian, delta);
   if (OneLattice(composition)) {
     const ResponseTerm& term = composition.responses.front();
-    return Finished(ComposedResponseEpsilon(term.epsilon0, kWorstChoices, term.count, delta), "exact-lattice",
+    return Finished(ComputeComposedResponseEpsilon(term.epsilon0, kWorstChoices, term.count, delta), "exact-lattice",
                     std::to_string(term.count) + " answers at two choices");
   }
   const bool pair = composition.replace_one && !composition.subsampled.empty();

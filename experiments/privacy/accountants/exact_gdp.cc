@@ -107,14 +107,14 @@ Result<Dyadic> Dyadic::FromDouble(double value) {
   return dyadic;
 }
 
-double GaussianLogDelta(double epsilon, double mu) {
+double ComputeGaussianLogDelta(double epsilon, double mu) {
   if (std::isnan(epsilon) || std::isnan(mu) || mu < 0) return std::numeric_limits<double>::quiet_NaN();
   if (std::isinf(mu)) return 0;
   if (std::isinf(epsilon)) return epsilon > 0 ? -kInfinity : 0;
   return static_cast<double>(LogDelta(epsilon, mu));
 }
 
-double GaussianEpsilon(double delta, double mu) {
+double ComputeGaussianEpsilon(double delta, double mu) {
   if (!ValidDelta(delta) || std::isnan(mu) || mu < 0 || std::isinf(mu)) return kInfinity;
   if (mu == 0) return 0;
   const Real m = mu, target = std::log(static_cast<Real>(delta)) - kLogSlack;
@@ -128,7 +128,7 @@ double GaussianEpsilon(double delta, double mu) {
   return std::nextafter(static_cast<double>((epsilon + rounding) * (1 + 1e-15L)), kInfinity);
 }
 
-double GaussianMu(double epsilon, double delta) {
+double ComputeGaussianMu(double epsilon, double delta) {
   if (!ValidDelta(delta) || std::isnan(epsilon) || epsilon < 0 || std::isinf(epsilon)) return 0;
   const Real target = std::log(static_cast<Real>(delta)) - kLogSlack;
   const auto slack = [epsilon, target](Real mu) { return target - LogDelta(epsilon, mu); };
@@ -231,7 +231,7 @@ Rational Contribution(const GaussianTerm& term) {
 
 }  // namespace
 
-double MuSquaredUp(const std::vector<GaussianTerm>& terms) {
+double ComputeMuSquaredUp(const std::vector<GaussianTerm>& terms) {
   // Sums of many different denominators grow without end, so each run of terms is rounded up on its own;
   // a double is a fraction of denominator one again.
   constexpr std::size_t kRun = 32;
@@ -250,8 +250,8 @@ double MuSquaredUp(const std::vector<GaussianTerm>& terms) {
   return ToDoubleUp(Sum(total, run));
 }
 
-double ComposedMu(const std::vector<GaussianTerm>& terms) {
-  const double squared = MuSquaredUp(terms);
+double ComputeComposedMu(const std::vector<GaussianTerm>& terms) {
+  const double squared = ComputeMuSquaredUp(terms);
   if (squared == 0 || !std::isfinite(squared)) return squared;
   return std::nextafter(std::sqrt(squared), kInfinity);
 }

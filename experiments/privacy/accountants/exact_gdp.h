@@ -31,21 +31,21 @@ struct GaussianTerm {
 
 // mu^2 = sum count * factor * sensitivity^2 / noise_std^2 in rational arithmetic, then rounded up to the
 // next double. Infinity when a term is outside the ranges above.
-[[nodiscard]] double MuSquaredUp(const std::vector<GaussianTerm>& terms);
-// An upper bound on the composed mu: sqrt of MuSquaredUp, rounded up.
-[[nodiscard]] double ComposedMu(const std::vector<GaussianTerm>& terms);
+[[nodiscard]] double ComputeMuSquaredUp(const std::vector<GaussianTerm>& terms);
+// An upper bound on the composed mu: sqrt of ComputeMuSquaredUp, rounded up.
+[[nodiscard]] double ComputeComposedMu(const std::vector<GaussianTerm>& terms);
 
 // Natural logarithm of delta(epsilon; mu), for mu >= 0 and any finite epsilon (negative ones are the
 // hockey-stick divergence all the same). -infinity for delta = 0. NaN only for NaN arguments or mu < 0.
-[[nodiscard]] double GaussianLogDelta(double epsilon, double mu);
+[[nodiscard]] double ComputeGaussianLogDelta(double epsilon, double mu);
 
 // The least epsilon >= 0 with delta(epsilon; mu) <= delta, to about 1e-13 relative and never below it.
 // Infinity for NaN, mu < 0, mu = infinity, or delta outside (0, 1).
-[[nodiscard]] double GaussianEpsilon(double delta, double mu);
+[[nodiscard]] double ComputeGaussianEpsilon(double delta, double mu);
 
 // The largest mu with delta(epsilon; mu) <= delta, to about 1e-13 relative and never above it.
 // 0 (no mu will do) for NaN, epsilon < 0 or delta outside (0, 1).
-[[nodiscard]] double GaussianMu(double epsilon, double delta);
+[[nodiscard]] double ComputeGaussianMu(double epsilon, double delta);
 
 // Up to the next thousandth, after a safety margin for the rounding of the computation before it.
 // Infinity for NaN and for negative values; 0 stays 0.

@@ -94,7 +94,7 @@ void Integrate(const Mechanism& m, const Span& span, BothWays& sum) {
   // How fast the integrands change, per unit of outcome.
   const double reach = std::max({std::abs(span.from), std::abs(span.to), std::abs(span.to - 1)});
   const double rate = (reach + 1) * m.precision() + 1 / m.z();
-  OverPanels(span.from, span.to, rate, [&](double t, double weight) { AddOutcome(m, t, weight / m.z(), span, sum); });
+  VisitPanels(span.from, span.to, rate, [&](double t, double weight) { AddOutcome(m, t, weight / m.z(), span, sum); });
 }
 
 // Edges from 0 outwards to `limit` > 0: h apart, then a `share`-th of the loss.
@@ -106,7 +106,7 @@ std::vector<std::int64_t> EdgesTo(double limit, std::int64_t share) {
 }
 
 std::vector<BothWays> MakeIntervals(const Mechanism& m, double spacing) {
-  const std::vector<std::int64_t> edges = LossEdges(m.Loss(m.first()), m.Loss(m.last()), spacing, 512);
+  const std::vector<std::int64_t> edges = MakeLossEdges(m.Loss(m.first()), m.Loss(m.last()), spacing, 512);
   std::vector<BothWays> intervals;
   intervals.reserve(edges.size());
   double low = static_cast<double>(edges.front()) * spacing;
@@ -191,7 +191,7 @@ void AddLess(const std::vector<LossInterval>& intervals, double spacing, Directi
 
 }  // namespace
 
-std::vector<std::int64_t> LossEdges(double least, double most, double spacing, std::int64_t share) {
+std::vector<std::int64_t> MakeLossEdges(double least, double most, double spacing, std::int64_t share) {
   std::vector<std::int64_t> edges = EdgesTo(-least / spacing, share);
   for (std::int64_t& edge : edges) edge = -edge;
   std::reverse(edges.begin(), edges.end());

@@ -44,7 +44,7 @@ struct LossInterval {
 
 // Edges of intervals from `least` <= 0 to `most` >= 0 or a little beyond, ascending: h apart, away from 0 a
 // `share`-th of the loss.
-[[nodiscard]] std::vector<std::int64_t> LossEdges(double least, double most, double spacing, std::int64_t share);
+[[nodiscard]] std::vector<std::int64_t> MakeLossEdges(double least, double most, double spacing, std::int64_t share);
 
 // Both distributions of these intervals, which ascend and leave no gap. `infinite` holds what is too rare for a
 // double, below 1e-293; the caller adds what is beyond them.

@@ -25,7 +25,7 @@ inline constexpr PanelRule kLongPanel = {{0.03376524289842399, 0.169395306766867
 // `rate`: how fast f changes, per unit of its argument; the relative error is that of rounding where f is
 // like e^(rate * argument).
 template <typename Add>
-void OverPanels(double from, double to, double rate, Add&& add) {
+void VisitPanels(double from, double to, double rate, Add&& add) {
   const auto panel = [&add](const PanelRule& rule, double start, double end) {
     for (std::size_t i = 0; i < rule.count; ++i)
       add(start + (end - start) * rule.node[i], (end - start) * rule.weight[i]);

@@ -61,7 +61,7 @@ PldBracket GridBracket(double q, double z, std::int64_t steps, double delta, dou
 
 }  // namespace
 
-PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double delta, double width) {
+PldBracket ComputeSubsampledGaussianPld(double q, double z, std::int64_t steps, double delta, double width) {
   PldBracket bracket;
   if (!InRange(q, z, steps, delta)) {
     bracket.upper = kInfinity;
@@ -70,12 +70,12 @@ PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double 
   }
   const auto count = static_cast<double>(steps);
   // A step differs with probability q at most, whatever its noise.
-  const double one = std::min(q, std::max(SubsampledDeltaRemove(q, z, 0), SubsampledDeltaAdd(q, z, 0)));
+  const double one = std::min(q, std::max(ComputeSubsampledDeltaRemove(q, z, 0), ComputeSubsampledDeltaAdd(q, z, 0)));
   if (IsBelowDelta(count, one, delta)) return bracket;
   bracket = GridBracket(q, z, steps, delta, width);
   const bool coarse = bracket.upper - bracket.lower > 1e-2 * bracket.upper;
   if (std::isfinite(bracket.upper) && (std::isinf(width) || !coarse)) return bracket;
-  const RdpEpsilon rdp = SubsampledGaussianEpsilon(q, z, count, delta);
+  const RdpEpsilon rdp = ComputeSubsampledGaussianEpsilon(q, z, count, delta);
   if (rdp.epsilon < bracket.upper) {
     bracket.upper = rdp.epsilon;
     bracket.rdp_order = rdp.order;
@@ -84,17 +84,17 @@ PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double 
   return bracket;
 }
 
-PldBracket SubsampledGaussianPldReplaced(double q, double z, std::int64_t steps, double delta, double width) {
+PldBracket ComputeSubsampledGaussianPldReplaced(double q, double z, std::int64_t steps, double delta, double width) {
   PldBracket bracket;
   bracket.upper = kInfinity;
   bracket.reason = "bad-parameters";
   if (!InRange(q, z, steps, delta)) return bracket;
   bracket.reason = reason::kNoBound;
   const auto count = static_cast<double>(steps);
-  if (IsBelowDelta(count, std::min(q, ReplacedDeltaAtZero(q, z)), delta)) return {};
+  if (IsBelowDelta(count, std::min(q, ComputeReplacedDeltaAtZero(q, z)), delta)) return {};
   if (steps > kMaxSteps || z < kMinMultiplier) return bracket;
   const LossBracket measured =
-      BracketSum(ReplacedLoss({q, z, ComputeTail(delta, count)}), steps, delta, kGridPrecision, {0, width});
+      BracketSum(MakeReplacedLoss({q, z, ComputeTail(delta, count)}), steps, delta, kGridPrecision, {0, width});
   bracket.lower = measured.lower;
   bracket.upper = measured.upper;
   bracket.spacing = measured.spacing;
@@ -133,15 +133,15 @@ bool InRange(double q, double delta, double epsilon) {
 
 }  // namespace
 
-double SubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, double epsilon) {
+double ComputeSubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, double epsilon) {
   if (!InRange(q, delta, epsilon) || steps < 1) return std::numeric_limits<double>::quiet_NaN();
   const auto excess = [=](double log_z) {
-    return std::log(SubsampledGaussianPld(q, std::exp(log_z), steps, delta, kInfinity).upper / epsilon);
+    return std::log(ComputeSubsampledGaussianPld(q, std::exp(log_z), steps, delta, kInfinity).upper / epsilon);
   };
   constexpr double kLeast = -12;  // the logarithm of the least noise that is looked at
   if (IsBelowDelta(static_cast<double>(steps), q, delta)) return std::exp(kLeast);
   // What the looser accountant asks for is enough, and there is less to search below it.
-  const double rdp = SubsampledGaussianNoise(q, static_cast<double>(steps), delta, epsilon);
+  const double rdp = ComputeSubsampledGaussianNoise(q, static_cast<double>(steps), delta, epsilon);
   if (!std::isfinite(rdp)) return rdp;
   End meets{std::log(rdp), 0};
   meets.excess = excess(meets.at);
@@ -156,12 +156,13 @@ double SubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, do
   return std::exp(Narrowed(meets, exceeds, 5e-6, excess).at);
 }
 
-std::int64_t SubsampledGaussianPldSteps(double q, double z, double delta, double epsilon) {
+std::int64_t ComputeSubsampledGaussianPldSteps(double q, double z, double delta, double epsilon) {
   if (!InRange(q, delta, epsilon) || !(z > 0) || std::isinf(z)) return -1;
   const auto whole = [](double log_steps) { return static_cast<std::int64_t>(std::exp(log_steps) + 1e-9); };
   const auto excess = [=](double log_steps) {
-    return std::log(SubsampledGaussianPld(q, z, std::max<std::int64_t>(whole(log_steps), 1), delta, kInfinity).upper /
-                    epsilon);
+    return std::log(
+        ComputeSubsampledGaussianPld(q, z, std::max<std::int64_t>(whole(log_steps), 1), delta, kInfinity).upper /
+        epsilon);
   };
   End meets{0, excess(0)};
   if (meets.excess > 0) return 0;

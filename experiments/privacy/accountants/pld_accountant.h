@@ -23,21 +23,21 @@ struct PldBracket {
 // and taken off for `lower`. The grid is refined until the bracket is `width` wide, relative; infinity = good
 // enough for `upper` alone. Takes milliseconds, at most about a second. Where rounding dominates (from about
 // 10^9 steps on) or noise is below kMinMultiplier, what RDP gives.
-[[nodiscard]] PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double delta,
-                                               double width = 1e-3);
+[[nodiscard]] PldBracket ComputeSubsampledGaussianPld(double q, double z, std::int64_t steps, double delta,
+                                                      double width = 1e-3);
 
 // The same where an example is replaced by another, in the place that it has in the sample (subsampled_loss.h).
 // Infinity with "accountant-found-no-bound" where no grid bounds it; rdp_order stays 0, and removal_binds
 // says nothing.
-[[nodiscard]] PldBracket SubsampledGaussianPldReplaced(double q, double z, std::int64_t steps, double delta,
-                                                       double width = 1e-3);
+[[nodiscard]] PldBracket ComputeSubsampledGaussianPldReplaced(double q, double z, std::int64_t steps, double delta,
+                                                              double width = 1e-3);
 
 // A noise multiplier whose upper bound is at most epsilon, above the least one by about 1e-5 relative.
 // Infinity when none up to 1e6 does; NaN for arguments out of range.
-[[nodiscard]] double SubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, double epsilon);
+[[nodiscard]] double ComputeSubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, double epsilon);
 
 // A number of steps whose upper bound is at most epsilon, below the most by about 1e-5 relative. 0 when one
 // step costs more; -1 when a trillion cost less, or out of range.
-[[nodiscard]] std::int64_t SubsampledGaussianPldSteps(double q, double z, double delta, double epsilon);
+[[nodiscard]] std::int64_t ComputeSubsampledGaussianPldSteps(double q, double z, double delta, double epsilon);
 
 }  // namespace retort::privacy

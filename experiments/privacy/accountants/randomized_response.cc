@@ -93,7 +93,7 @@ bool InRange(double epsilon0, std::int64_t choices, std::int64_t count) {
 
 }  // namespace
 
-double ResponseRdp(double epsilon0, std::int64_t choices, double order) {
+double ComputeResponseRdp(double epsilon0, std::int64_t choices, double order) {
   if (!InRange(epsilon0, choices, 1) || !(order > 1) || std::isinf(order)) return kInfinity;
   const Real e = epsilon0;
   const Real a = order;
@@ -108,7 +108,7 @@ double ResponseRdp(double epsilon0, std::int64_t choices, double order) {
   return std::nextafter(rdp, kInfinity);
 }
 
-double ComposedResponseEpsilon(double epsilon0, std::int64_t choices, std::int64_t count, double delta) {
+double ComputeComposedResponseEpsilon(double epsilon0, std::int64_t choices, std::int64_t count, double delta) {
   if (!InRange(epsilon0, choices, count) || !(delta > 0 && delta < 1)) return kInfinity;
   // delta at 0 is the total variation: at most tanh(e0 / 2) for one answer, and for all the sum.
   if (static_cast<double>(count) * epsilon0 / 2 * (1 + 1e-12) <= delta) return 0;
@@ -136,7 +136,8 @@ double ComposedResponseEpsilon(double epsilon0, std::int64_t choices, std::int64
   return 0;
 }
 
-double GaussianPlusResponseDelta(double epsilon, double mu, double epsilon0, std::int64_t choices, std::int64_t count) {
+double ComputeGaussianPlusResponseDelta(double epsilon, double mu, double epsilon0, std::int64_t choices,
+                                        std::int64_t count) {
   if (!InRange(epsilon0, choices, count) || !(mu >= 0) || std::isnan(epsilon)) return 1;
   const std::vector<Real> logs = UpperHalf(epsilon0, static_cast<Real>(choices), count);
   Real delta = 0;
@@ -145,16 +146,16 @@ double GaussianPlusResponseDelta(double epsilon, double mu, double epsilon0, std
     Real log_probability = logs[static_cast<std::size_t>(count - size)];
     if (s < 0) log_probability -= static_cast<Real>(size) * static_cast<Real>(epsilon0);
     delta += std::exp(log_probability +
-                      static_cast<Real>(GaussianLogDelta(epsilon - static_cast<double>(s) * epsilon0, mu)));
+                      static_cast<Real>(ComputeGaussianLogDelta(epsilon - static_cast<double>(s) * epsilon0, mu)));
   }
   return static_cast<double>(delta);
 }
 
-double Equation5DeltaFloor(std::int64_t classes, std::int64_t choices, double epsilon) {
+double ComputeEquation5DeltaFloor(std::int64_t classes, std::int64_t choices, double epsilon) {
   return static_cast<double>(classes - choices) / (std::exp(epsilon) + static_cast<double>(classes) - 1);
 }
 
-double SoftLabelDeltaFloor(std::int64_t choices, double epsilon) {
+double ComputeSoftLabelDeltaFloor(std::int64_t choices, double epsilon) {
   return 1 / (1 + static_cast<double>(choices - 1) * std::exp(-epsilon));
 }
 

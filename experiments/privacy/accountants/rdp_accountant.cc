@@ -204,8 +204,8 @@ double ConvertRdp(double rdp, double order, double delta, RdpConversion conversi
   return (rdp + kept + share - less) + kRounding * (rdp - kept + share + less);
 }
 
-RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double>& rdp, double delta,
-                     RdpConversion conversion) {
+RdpEpsilon FindBestOrder(const std::vector<double>& orders, const std::vector<double>& rdp, double delta,
+                         RdpConversion conversion) {
   if (orders.size() != rdp.size()) return {kInfinity, 0, std::string(reason::kWrongRdp)};
   Candidate best;
   for (std::size_t i = 0; i < orders.size(); ++i) {
@@ -218,7 +218,7 @@ RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double
   return Finished(best);
 }
 
-RdpEpsilon EpsilonFromRdp(const std::function<double(double)>& curve, double delta, RdpConversion conversion) {
+RdpEpsilon ComputeEpsilonFromRdp(const std::function<double(double)>& curve, double delta, RdpConversion conversion) {
   RdpEpsilon found =
       Search(Probe(curve, [=](double rdp, double order) { return ConvertRdp(rdp, order, delta, conversion); }));
   if (conversion == RdpConversion::mironov) return found;
@@ -232,17 +232,17 @@ RdpEpsilon ReplaceOneEpsilon(const std::function<double(double)>& curve, double 
   return UnlessNothing(std::move(found), curve, delta / 2);
 }
 
-RdpEpsilon SubsampledGaussianEpsilon(double q, double z, double steps, double delta) {
+RdpEpsilon ComputeSubsampledGaussianEpsilon(double q, double z, double steps, double delta) {
   if (!(steps >= 0) || std::isinf(steps)) return {kInfinity, 0, std::string(reason::kWrongRdp)};
-  return EpsilonFromRdp([=](double order) { return steps * SubsampledGaussianRdp(q, z, order); }, delta);
+  return ComputeEpsilonFromRdp([=](double order) { return steps * ComputeSubsampledGaussianRdp(q, z, order); }, delta);
 }
 
-double SubsampledGaussianNoise(double q, double steps, double delta, double epsilon) {
+double ComputeSubsampledGaussianNoise(double q, double steps, double delta, double epsilon) {
   constexpr double kMax = 1e6;
   if (!(q > 0 && q <= 1) || !(steps > 0) || !IsPossibleDelta(delta) || !(epsilon > 0)) {
     return std::numeric_limits<double>::quiet_NaN();
   }
-  const auto excess = [=](double z) { return SubsampledGaussianEpsilon(q, z, steps, delta).epsilon - epsilon; };
+  const auto excess = [=](double z) { return ComputeSubsampledGaussianEpsilon(q, z, steps, delta).epsilon - epsilon; };
   double high = 1;
   double at_high = excess(high);
   double low = high;
@@ -426,7 +426,7 @@ Real ComputeRdp(double q, double z, double order) {
 
 }  // namespace
 
-double SubsampledGaussianRdp(double q, double z, double order) {
+double ComputeSubsampledGaussianRdp(double q, double z, double order) {
   constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   if (!(q >= 0 && q <= 1) || !(z > 0) || !(order > 1) || std::isinf(order)) return kUnbounded;
   if (q == 0 || std::isinf(z)) return 0;

@@ -12,7 +12,7 @@ namespace retort::privacy {
 // [0, 1], noise standard deviation z over sensitivity; never below it. Integer orders by the binomial sum, others by
 // quadrature of positive terms, or between integer ones where that takes long. Infinity for arguments out of range and
 // for whatever does not come out finite and non-negative.
-[[nodiscard]] double SubsampledGaussianRdp(double q, double z, double order);
+[[nodiscard]] double ComputeSubsampledGaussianRdp(double q, double z, double order);
 
 enum class RdpConversion {
   canonne_kamath_steinke,  // rdp + log((a-1)/a) - (log delta + log a)/(a-1); the same as Balle et al. 2020
@@ -32,21 +32,21 @@ struct RdpEpsilon {
 // Best over the given orders; by the newer conversion, 0 where delta^2 > 1 - e^-rdp [Bretagnolle-Huber 1979]:
 // the total variation is then at most delta. rdp[i] belongs to orders[i]; a negative or NaN entry makes the
 // answer unbounded, since it shows that the curve is wrong; an infinite one is skipped.
-[[nodiscard]] RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double>& rdp, double delta,
-                                   RdpConversion conversion);
+[[nodiscard]] RdpEpsilon FindBestOrder(const std::vector<double>& orders, const std::vector<double>& rdp, double delta,
+                                       RdpConversion conversion);
 
 // Best over real orders of a curve: a grid that grows on the side where its best order stands at the edge,
 // then refined between the neighbours of the best. Any order gives a valid bound, so a missed optimum
-// costs tightness and never truth. 0 as for BestOrder, at order 2 or 1.1.
-[[nodiscard]] RdpEpsilon EpsilonFromRdp(const std::function<double(double)>& curve, double delta,
-                                        RdpConversion conversion = RdpConversion::canonne_kamath_steinke);
+// costs tightness and never truth. 0 as for FindBestOrder, at order 2 or 1.1.
+[[nodiscard]] RdpEpsilon ComputeEpsilonFromRdp(const std::function<double(double)>& curve, double delta,
+                                               RdpConversion conversion = RdpConversion::canonne_kamath_steinke);
 
 // epsilon at delta of `steps` subsampled Gaussian steps under add-remove adjacency.
-[[nodiscard]] RdpEpsilon SubsampledGaussianEpsilon(double q, double z, double steps, double delta);
+[[nodiscard]] RdpEpsilon ComputeSubsampledGaussianEpsilon(double q, double z, double steps, double delta);
 
-// The least noise multiplier, to 1e-9 relative, whose SubsampledGaussianEpsilon is at most epsilon.
+// The least noise multiplier, to 1e-9 relative, whose ComputeSubsampledGaussianEpsilon is at most epsilon.
 // Infinity when none up to 1e6 does; NaN for arguments out of range.
-[[nodiscard]] double SubsampledGaussianNoise(double q, double steps, double delta, double epsilon);
+[[nodiscard]] double ComputeSubsampledGaussianNoise(double q, double steps, double delta, double epsilon);
 
 // An add-remove curve read as replace-one: one removal and one addition, so that (e, d) gives
 // (2e, (1 + e^e) d). The least 2e over orders and d with (1 + e^e) d <= delta.

@@ -17,7 +17,7 @@ inline constexpr std::string_view kBadDelta = "bad-delta";
 inline constexpr std::string_view kNoRelease = "no-recorded-release";
 inline constexpr std::string_view kNotPrivatelyTrained = "not-privately-trained";
 inline constexpr std::string_view kLoadedWeights = "loaded-weights";
-// Also a name for PrivacyEvent::voids: the public or the test split holds a picture of the private one, so what is
+// Also a name for PrivacyEvent::voids: the public or the test split holds an image of the private one, so what is
 // shown or measured on it is of that person, without noise. Leaves claims about answers and about the teacher bounded.
 inline constexpr std::string_view kSharedExample = "private-example-in-another-split";
 inline constexpr std::string_view kPrivateSource = "private-images-queried";

@@ -34,7 +34,7 @@ void AddPoint(const Point& point, double spacing, LossInterval& interval) {
 // Returns intervals that hold all losses up to `most` on either side of 0.
 std::vector<LossInterval> EmptyIntervals(double most, double spacing) {
   constexpr std::int64_t kShare = 8192;
-  const std::vector<std::int64_t> edges = LossEdges(-most, most, spacing, kShare);
+  const std::vector<std::int64_t> edges = MakeLossEdges(-most, most, spacing, kShare);
   std::vector<LossInterval> intervals(edges.size() - 1);
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     intervals[i].low = edges[i];
@@ -60,7 +60,7 @@ void AddLaplaceDensity(double ratio, double spacing, LossInterval& interval) {
   const double low = std::max(static_cast<double>(interval.low) * spacing, -ratio);
   const double high = std::min(static_cast<double>(interval.high) * spacing, ratio);
   if (!(high > low)) return;
-  OverPanels(low, high, kRate, [&](double loss, double weight) {
+  VisitPanels(low, high, kRate, [&](double loss, double weight) {
     AddPoint({loss, weight * std::exp((loss - ratio) / 2) / 4}, spacing, interval);
   });
 }
@@ -129,11 +129,11 @@ bool IsBelowDelta(std::int64_t count, double delta_of_one, double delta) {
 
 }  // namespace
 
-LossBracket ComposedLaplace(double ratio, std::int64_t count, double delta) {
+LossBracket ComposeLaplace(double ratio, std::int64_t count, double delta) {
   if (!(ratio > 0 && ratio <= kMaxSingleLoss) || !InRange(count, delta)) return {};
   LossBracket nothing;
   nothing.upper = 0;
-  if (IsBelowDelta(count, LaplaceDelta(ratio, 0), delta)) return nothing;
+  if (IsBelowDelta(count, ComputeLaplaceDelta(ratio, 0), delta)) return nothing;
   constexpr int kPoints = 400;
   std::vector<Point> sample = {{-ratio, std::exp(-ratio) / 2}};
   const double width = 2 * ratio / kPoints;
@@ -147,13 +147,13 @@ LossBracket ComposedLaplace(double ratio, std::int64_t count, double delta) {
   return Bracket(release, ratio, count, delta);
 }
 
-LossBracket ComposedDiscreteGaussian(double sigma, std::int64_t sensitivity, std::int64_t count, double delta) {
+LossBracket ComposeDiscreteGaussian(double sigma, std::int64_t sensitivity, std::int64_t count, double delta) {
   const auto change = static_cast<double>(sensitivity);
   if (!(sigma > 0 && sigma <= kMaxComposedSigma) || sensitivity < 1 || !InRange(count, delta)) return {};
   if (!(change * (change + 1) / (2 * sigma * sigma) <= kMaxSingleLoss)) return {};
   LossBracket nothing;
   nothing.upper = 0;
-  if (IsBelowDelta(count, DiscreteGaussianDelta(sigma, sensitivity, 0), delta)) return nothing;
+  if (IsBelowDelta(count, ComputeDiscreteGaussianDelta(sigma, sensitivity, 0), delta)) return nothing;
   const std::vector<Point> points = DiscreteGaussianPoints(sigma, change);
   const double most = points.back().loss;
   const ReleaseLoss release = Estimated(points, [&](double spacing) { return GridOfPoints(points, most, spacing); });
@@ -175,18 +175,18 @@ Real ExpBeyondLine(Real x) {
 
 }  // namespace
 
-double LaplaceDelta(double ratio, double epsilon) {
+double ComputeLaplaceDelta(double ratio, double epsilon) {
   if (!(ratio > 0) || !std::isfinite(ratio) || !(epsilon >= 0)) return 1;
   return epsilon >= ratio ? 0 : -std::expm1((epsilon - ratio) / 2);
 }
 
-double LaplaceEpsilon(double ratio, double delta) {
+double ComputeLaplaceEpsilon(double ratio, double delta) {
   constexpr double kFewRoundings = 4 * std::numeric_limits<double>::epsilon();
   if (!(ratio > 0) || !(delta > 0 && delta < 1)) return kInfinity;
   return std::max(0.0, ratio * (1 + kFewRoundings) + 2 * std::log1p(-delta) * (1 - kFewRoundings));
 }
 
-double LaplaceRdp(double ratio, double order) {
+double ComputeLaplaceRdp(double ratio, double order) {
   if (!(ratio > 0) || !std::isfinite(ratio) || !(order > 1) || std::isinf(order)) return kInfinity;
   const Real a = order, r = ratio;
   const Real up = (a - 1) * r;
@@ -202,7 +202,7 @@ double LaplaceRdp(double ratio, double order) {
   return std::min(std::nextafter(static_cast<double>(log_moment / (a - 1) * (1 + 1e-15L)), kInfinity), ratio);
 }
 
-double DiscreteGaussianDelta(double sigma, std::int64_t sensitivity, double epsilon) {
+double ComputeDiscreteGaussianDelta(double sigma, std::int64_t sensitivity, double epsilon) {
   if (!(sigma > 0 && sigma <= kMaxDiscreteGaussianSigma) || sensitivity < 1 || !(epsilon >= 0) || std::isinf(epsilon)) {
     return 1;
   }

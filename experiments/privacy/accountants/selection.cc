@@ -238,14 +238,14 @@ SelectionEpsilon SelectByRdp(const DrawLaw& law, const SelectionPool& pool, doub
   if (!IsProbability(delta)) return WithoutBound(reason::kBadDelta);
   const bool poisson = law.family == DrawFamily::poisson;
   const SecondOrder second = poisson ? SecondOrder{} : FindSecondOrder(law, pool);
-  const RdpEpsilon best = EpsilonFromRdp(
+  const RdpEpsilon best = ComputeEpsilonFromRdp(
       [&](double order) {
         return poisson ? ComputePoissonRdp(law, pool, order) : ComputeTruncatedRdp(law, pool, order, second);
       },
       ReduceDelta(delta));
   if (!std::isfinite(best.epsilon)) return WithoutBound(best.reason.empty() ? reason::kNoBound : best.reason);
-  std::string how = "order " + SixDigitNumber(best.order);
-  if (!poisson) how += ", second order " + SixDigitNumber(second.order);
+  std::string how = "order " + FormatSixDigits(best.order);
+  if (!poisson) how += ", second order " + FormatSixDigits(second.order);
   return UnlessEndsShow({best.epsilon, std::move(how), ""}, law, pool, delta);
 }
 

@@ -26,7 +26,7 @@ using Digits50 = Precise<50>;
 double RelativeGrowth(double x) { return x == 0 ? 1 : std::expm1(x) / x; }
 
 Status OutOfRange(const std::string& what, const std::string& range, double value) {
-  return UsageError(what + " must " + range + ", not " + SixDigitNumber(value) + ".");
+  return UsageError(what + " must " + range + ", not " + FormatSixDigits(value) + ".");
 }
 
 Status CheckEta(double eta) {
@@ -133,7 +133,7 @@ Result<DrawLaw> MakeNegativeBinomialDraws(double eta, double gamma) {
   if (!(gamma > 0 && gamma < 1)) return OutOfRange("gamma", "lie between 0 and 1, both excluded", gamma);
   const double mean = ComputeMeanDraws(eta, gamma) * kAboveRounding;
   if (!(gamma >= kMinDrawGamma && mean <= kMaxMeanDraws))
-    return UsageError("gamma = " + SixDigitNumber(gamma) + " at eta = " + SixDigitNumber(eta) +
+    return UsageError("gamma = " + FormatSixDigits(gamma) + " at eta = " + FormatSixDigits(eta) +
                       " draws more than a million candidates on average, or without a practical end; raise gamma.");
   return DrawLaw{DrawFamily::negative_binomial, std::max(mean, 1.0), eta, gamma};
 }
@@ -144,8 +144,8 @@ Result<DrawLaw> SolveNegativeBinomialDraws(double eta, double mean) {
     return OutOfRange("The mean of K, which is at least 1 in this distribution,", "be above 1 and at most 10^6", mean);
   double low = kMinDrawGamma, high = std::nextafter(1.0, 0.0);
   if (ComputeMeanDraws(eta, low) < mean)
-    return UsageError("No gamma from 10^-12 up has E[K] = " + SixDigitNumber(mean) + " at eta = " +
-                      SixDigitNumber(eta) + ": K would have no practical end. Raise eta, or lower the mean.");
+    return UsageError("No gamma from 10^-12 up has E[K] = " + FormatSixDigits(mean) + " at eta = " +
+                      FormatSixDigits(eta) + ": K would have no practical end. Raise eta, or lower the mean.");
   for (int round = 0; round < 200 && std::nextafter(low, 1.0) < high; ++round) {
     const double middle = low < high / 2 ? std::sqrt(low * high) : low + (high - low) / 2;
     (ComputeMeanDraws(eta, middle) >= mean ? low : high) = middle;
@@ -182,12 +182,12 @@ std::int64_t ComputeReach(const DrawLaw& law, double probability) {
 }
 
 std::string DescribeDraws(const DrawLaw& law) {
-  const std::string mean = ", E[K] = " + SixDigitNumber(law.mean);
+  const std::string mean = ", E[K] = " + FormatSixDigits(law.mean);
   if (law.family == DrawFamily::poisson) return "Poisson" + mean;
-  const std::string gamma = mean + ", gamma " + SixDigitNumber(law.gamma);
+  const std::string gamma = mean + ", gamma " + FormatSixDigits(law.gamma);
   if (law.eta == 1) return "geometric" + gamma;
   if (law.eta == 0) return "logarithmic" + gamma;
-  return "negative binomial, eta " + SixDigitNumber(law.eta) + gamma;
+  return "negative binomial, eta " + FormatSixDigits(law.eta) + gamma;
 }
 
 std::int64_t DrawCandidateCount(const DrawLaw& law, const BitSource& bits) {

@@ -61,7 +61,7 @@ const OrderTable& ChooseOrders(std::size_t candidates) {
 double ComputeBaseRdp(const SelectionBase& base, double order) {
   double rdp = std::isfinite(base.mu) ? order * base.mu * base.mu / 2 * kWithRounding : kInfinity;
   if (std::isfinite(base.epsilon) && base.delta == 0)
-    rdp = std::min({rdp, base.epsilon, ResponseRdp(base.epsilon, 2, order) * kWithRounding});
+    rdp = std::min({rdp, base.epsilon, ComputeResponseRdp(base.epsilon, 2, order) * kWithRounding});
   if (base.rdp && !base.rdp_of_half) rdp = std::min(rdp, base.rdp(order));
   return rdp >= 0 ? rdp : kInfinity;
 }
@@ -114,7 +114,7 @@ Result<SelectionBase> MakeSelectionBase(const Composition& composition) {
     std::vector<GaussianTerm> terms = composition.gaussian;
     for (const SubsampledTerm& term : composition.subsampled)
       terms.push_back({term.steps, 1, term.multiplier, composition.replace_one ? 4 : 1});
-    base.mu = ComposedMu(terms);
+    base.mu = ComputeComposedMu(terms);
   }
   if (answers || !composition.subsampled.empty()) {
     base.rdp = MakeRdpCurve(composition);
@@ -172,12 +172,13 @@ double SelectionPool::ComputeDelta(double epsilon) const {
     const double kept = std::exp(epsilon);
     return std::min(1.0, (-std::expm1(epsilon) + kept * ComputeDelta(-epsilon)) * kWithRounding);
   }
-  double worst = mu_ > 0 ? std::exp(GaussianLogDelta(epsilon, mu_)) * kWithRounding : 0;
+  double worst = mu_ > 0 ? std::exp(ComputeGaussianLogDelta(epsilon, mu_)) * kWithRounding : 0;
   for (const Pair& pair : pairs_) worst = std::max(worst, ConvertPair(pair.epsilon, pair.delta, pair.shrink, epsilon));
   for (const Curve& curve : curves_) {
     const SelectionBase& base = curve.base;
     double delta = ConvertTable(*table_, curve.rdp, epsilon);
-    if (std::isfinite(base.mu)) delta = std::min(delta, std::exp(GaussianLogDelta(epsilon, base.mu)) * kWithRounding);
+    if (std::isfinite(base.mu))
+      delta = std::min(delta, std::exp(ComputeGaussianLogDelta(epsilon, base.mu)) * kWithRounding);
     if (std::isfinite(base.epsilon))
       delta = std::min(delta, ConvertPair(base.epsilon, base.delta, std::exp(-base.epsilon), epsilon));
     // Two steps of (epsilon / 2, d) are (epsilon, (1 + e^(epsilon/2)) d).

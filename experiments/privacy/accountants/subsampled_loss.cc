@@ -73,7 +73,7 @@ MirroredPair MakePair(const Replaced& m, double low, double high) {
   const double to = std::clamp(end / m.precision(), from, m.last());
   MirroredPair pair;
   const double q = m.q();
-  OverPanels(from, to, m.Rate(), [&](double t, double width) {
+  VisitPanels(from, to, m.Rate(), [&](double t, double width) {
     const double weight = width / m.z();
     const double s = t * m.precision();
     const double grown = -q * std::expm1(start - s) * weight, left = -q * std::expm1(s - end) * weight;
@@ -93,7 +93,7 @@ MirroredPair MakePair(const Replaced& m, double low, double high) {
 DirectionGrid MakeReplacedGrid(const Replaced& m, double spacing) {
   const double most = m.Loss(m.last());
   std::vector<LossInterval> below, intervals;
-  const std::vector<std::int64_t> edges = LossEdges(0, most, spacing, 512);
+  const std::vector<std::int64_t> edges = MakeLossEdges(0, most, spacing, 512);
   for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
     const std::int64_t low = edges[i], high = edges[i + 1];
     MirroredPair pair = MakePair(m, static_cast<double>(low) * spacing, static_cast<double>(high) * spacing);
@@ -115,7 +115,7 @@ DirectionGrid MakeReplacedGrid(const Replaced& m, double spacing) {
 
 }  // namespace
 
-ReleaseLoss ReplacedLoss(const SubsampledStep& step) {
+ReleaseLoss MakeReplacedLoss(const SubsampledStep& step) {
   constexpr int kPoints = 4000;
   const Replaced m(step);
   ReleaseLoss release;
@@ -131,7 +131,7 @@ ReleaseLoss ReplacedLoss(const SubsampledStep& step) {
   return release;
 }
 
-double ReplacedDeltaAtZero(double q, double z) { return q * std::erf(1 / z / std::numbers::sqrt2); }
+double ComputeReplacedDeltaAtZero(double q, double z) { return q * std::erf(1 / z / std::numbers::sqrt2); }
 
 namespace {
 
@@ -141,21 +141,21 @@ bool AreInRange(double q, double z, double epsilon) {
 
 }  // namespace
 
-double SubsampledDeltaRemove(double q, double z, double epsilon) {
+double ComputeSubsampledDeltaRemove(double q, double z, double epsilon) {
   if (!AreInRange(q, z, epsilon)) return 1;
   const double odds = std::expm1(epsilon) / q;  // e^epsilon - 1, over q
   if (odds <= -1) return -std::expm1(epsilon);  // every loss is larger
   const double inner =
       epsilon > 30 ? epsilon - std::log(q) + std::log1p(-(1 - q) * std::exp(-epsilon)) : std::log1p(odds);
-  return q * std::exp(GaussianLogDelta(inner, 1 / z));
+  return q * std::exp(ComputeGaussianLogDelta(inner, 1 / z));
 }
 
-double SubsampledDeltaAdd(double q, double z, double epsilon) {
+double ComputeSubsampledDeltaAdd(double q, double z, double epsilon) {
   if (!AreInRange(q, z, epsilon)) return 1;
   const double kept = q - (1 - q) * std::expm1(epsilon);  // 1 - e^epsilon (1-q)
   if (kept <= 0) return 0;
   const double inner = epsilon + std::log(q) - std::log(kept);
-  return kept * std::exp(GaussianLogDelta(inner, 1 / z));
+  return kept * std::exp(ComputeGaussianLogDelta(inner, 1 / z));
 }
 
 }  // namespace retort::privacy

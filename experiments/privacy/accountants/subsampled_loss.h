@@ -12,10 +12,10 @@
 namespace retort::privacy {
 
 // log P/Q under P. step: in its ranges (loss_grid.h).
-[[nodiscard]] ReleaseLoss ReplacedLoss(const SubsampledStep& step);
+[[nodiscard]] ReleaseLoss MakeReplacedLoss(const SubsampledStep& step);
 
 // P and Q's total variation distance: delta at epsilon 0. q in (0, 1], z > 0.
-[[nodiscard]] double ReplacedDeltaAtZero(double q, double z);
+[[nodiscard]] double ComputeReplacedDeltaAtZero(double q, double z);
 
 // One Poisson-subsampled Gaussian step, exactly: rate q in (0, 1], noise standard deviation z over
 // sensitivity. Removing an example compares (1-q) N(0, z^2) + q N(1, z^2) with N(0, z^2), adding one the
@@ -23,8 +23,8 @@ namespace retort::privacy {
 
 // The least delta at epsilon (any finite value): q delta_G(log(1 + (e^epsilon - 1)/q)), with delta_G that of
 // the Gaussian mechanism of noise z. 1 out of range.
-[[nodiscard]] double SubsampledDeltaRemove(double q, double z, double epsilon);
+[[nodiscard]] double ComputeSubsampledDeltaRemove(double q, double z, double epsilon);
 // (1 - e^epsilon (1-q)) delta_G(log(e^epsilon q / (1 - e^epsilon (1-q)))); 0 from epsilon = -log(1-q) on.
-[[nodiscard]] double SubsampledDeltaAdd(double q, double z, double epsilon);
+[[nodiscard]] double ComputeSubsampledDeltaAdd(double q, double z, double epsilon);
 
 }  // namespace retort::privacy

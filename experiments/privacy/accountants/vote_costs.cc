@@ -37,7 +37,7 @@ double ComputeLogMiss(std::int64_t gap, std::int64_t classes, double noise) {
   return std::min(0.0, std::log(static_cast<double>(classes - 1)) + LogBelow(-deviations) + kRelative);
 }
 
-double NoisyMaxRdp(double log_miss, double noise, double order) {
+double ComputeNoisyMaxRdp(double log_miss, double noise, double order) {
   if (!(noise > 0) || !std::isfinite(noise) || !(order > 1) || std::isnan(log_miss) || log_miss > 0) return kInfinity;
   const double variance = noise * noise, whatever = order / variance;
   if (std::isinf(log_miss)) return 0;
@@ -71,8 +71,8 @@ Result<VoteCosts> VoteCosts::Create(const VoteCostRule& rule) {
   double least = kInfinity;
   for (std::int64_t gap = 0; gap < costs.side_; ++gap) {
     // A bound for a smaller lead holds for a larger one.
-    least =
-        std::min(least, NoisyMaxRdp(ComputeLogMiss(gap, rule.classes, rule.vote_noise), rule.vote_noise, rule.order));
+    least = std::min(
+        least, ComputeNoisyMaxRdp(ComputeLogMiss(gap, rule.classes, rule.vote_noise), rule.vote_noise, rule.order));
     answers[static_cast<std::size_t>(gap)] = least;
   }
   const auto place = [&](std::int64_t count) {

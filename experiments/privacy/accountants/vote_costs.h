@@ -20,7 +20,7 @@ namespace retort::privacy {
 // RDP of order `order` > 1 of such an answer, where one member changes its vote and another class is answered with
 // probability at most e^log_miss: the lesser of theorem 6, at the orders of proposition 10, and order / noise^2.
 // Rounded up. Infinity for arguments out of range.
-[[nodiscard]] double NoisyMaxRdp(double log_miss, double noise, double order);
+[[nodiscard]] double ComputeNoisyMaxRdp(double log_miss, double noise, double order);
 
 // The least that is known of a query's votes: the largest count, and by how much it leads. 0 <= gap <= largest.
 struct Consensus {
@@ -30,7 +30,7 @@ struct Consensus {
 struct VoteCostRule {
   std::int64_t members = 0;    // 2 to kMaxCostMembers
   std::int64_t classes = 0;    // at least 2
-  std::int64_t threshold = 0;  // in votes, as vote_threshold.h holds it
+  std::int64_t threshold = 0;  // in votes, as confident_votes.h holds it
   double threshold_noise = 0;  // both > 0, in votes
   double vote_noise = 0;
   double order = 0;  // > 1

@@ -50,7 +50,7 @@ std::vector<Disturbance> PlanDisturbances(std::uint64_t seed, int kills) {
   return plan;
 }
 
-std::string_view DisturbanceName(DisturbanceKind kind) {
+std::string_view GetDisturbanceName(DisturbanceKind kind) {
   switch (kind) {
     case DisturbanceKind::kill_worker:
       return "worker killed";

@@ -31,12 +31,12 @@ struct Disturbance {
 
 // Seconds for which a sweep may go on after its last disturbance before it counts as one that does not end:
 // its own work once more and again, and pauses before retries.
-[[nodiscard]] constexpr double LongestDisturbedRun(double undisturbed_seconds) {
+[[nodiscard]] constexpr double ComputeLongestDisturbedRun(double undisturbed_seconds) {
   return 300 + 10 * undisturbed_seconds;
 }
 
 // "worker killed", ...
-[[nodiscard]] std::string_view DisturbanceName(DisturbanceKind kind);
+[[nodiscard]] std::string_view GetDisturbanceName(DisturbanceKind kind);
 [[nodiscard]] constexpr bool IsFreeze(DisturbanceKind kind) {
   return kind == DisturbanceKind::freeze_worker || kind == DisturbanceKind::freeze_run ||
          kind == DisturbanceKind::hang_worker;

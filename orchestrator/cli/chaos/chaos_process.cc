@@ -18,6 +18,8 @@
 #include <system_error>
 #include <thread>
 
+#include "cluster/spawn_setup.h"
+
 namespace retort::orchestrator::cli {
 namespace {
 
@@ -45,7 +47,7 @@ bool ReadEntry(const std::string& pid, Entry& entry) {
 
 }  // namespace
 
-std::vector<LiveProcess> Descendants() {
+std::vector<LiveProcess> ListDescendants() {
   std::multimap<pid_t, LiveProcess> children;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
   while (const dirent* item = folder != nullptr ? ::readdir(folder.get()) : nullptr) {
@@ -75,13 +77,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause{5};
 
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // In the child, between fork and exec: system calls only.
 [[noreturn]] void Become(const RunOrder& command, char* const* words, char* const* environment, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -105,7 +100,7 @@ bool WaitUntil(double seconds, bool kill) {
   for (;;) {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    const std::vector<LiveProcess> left = Descendants();
+    const std::vector<LiveProcess> left = ListDescendants();
     if (left.empty()) return true;
     if (kill)
       for (const LiveProcess& process : left) ::kill(process.pid, SIGKILL);
@@ -117,7 +112,8 @@ bool WaitUntil(double seconds, bool kill) {
 }  // namespace
 
 Result<ChaosProcess> ChaosProcess::Start(const RunOrder& command) {
-  const std::vector<char*> words = Pointers(command.words), environment = Pointers(command.environment);
+  const std::vector<char*> words = cluster::ListPointers(command.words),
+                           environment = cluster::ListPointers(command.environment);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) Become(command, words.data(), environment.data(), parent);

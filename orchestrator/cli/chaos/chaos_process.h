@@ -21,7 +21,7 @@ struct LiveProcess {
 
 // Children of this process and theirs, that have not ended, by pid. Orphans of theirs too, if AdoptOrphans
 // was called before.
-[[nodiscard]] std::vector<LiveProcess> Descendants();
+[[nodiscard]] std::vector<LiveProcess> ListDescendants();
 
 // From now on processes below this one whose parent ends become children of this one, for its rest.
 void AdoptOrphans();

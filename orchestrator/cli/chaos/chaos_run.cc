@@ -123,7 +123,7 @@ class Chaos {
   Result<bool> Progress() {
     const bool more = next_ < plan_.size();
     const double wait = more ? plan_[next_].wait * report_.pace + (limited_ ? kLimitedSeconds : 0) - waited_
-                             : LongestDisturbedRun(report_.undisturbed_seconds);
+                             : ComputeLongestDisturbedRun(report_.undisturbed_seconds);
     const double began = Seconds();
     const std::optional<int> code = run_.Wait(std::max(wait, 0.0));
     if (code) {
@@ -160,7 +160,7 @@ class Chaos {
     for (const TrialView& trial : view.trials) {
       if (trial.state != TrialState::failed) continue;
       const std::string how = fmt::format("{} failed for good in round {} ({}: {})", FormatTrialName(trial.spec),
-                                          report_.rounds, FailureName(trial.failure), trial.detail);
+                                          report_.rounds, GetFailureName(trial.failure), trial.detail);
       say_(how);
       if (!ExplainsFailure(trial.failure, full_disk_, kills_)) unexplained.push_back(how);
     }
@@ -195,7 +195,7 @@ class Chaos {
   }
 
   Status Restart(const Disturbance& what) {
-    const std::string journal = JournalPath(results_), ledger = LedgerPath(results_);
+    const std::string journal = GetJournalPath(results_), ledger = GetLedgerPath(results_);
     std::uint64_t limit = 0;
     if (what.kind == DisturbanceKind::torn_journal && env_.Exists(journal))
       RETORT_RETURN_IF_ERROR(TearLog(env_, journal, storage::LogKind::journal, what.pick));
@@ -231,8 +231,8 @@ class Chaos {
   bool EndedByItsDeadline(pid_t victim) {
     const double began = Seconds(), until = began + std::max(deadline_, kStartSeconds) + kHangSeconds;
     const auto is_victim = [victim](const LiveProcess& process) { return process.pid == victim; };
-    for (std::vector<LiveProcess> live = Descendants(); std::any_of(live.begin(), live.end(), is_victim);
-         live = Descendants()) {
+    for (std::vector<LiveProcess> live = ListDescendants(); std::any_of(live.begin(), live.end(), is_victim);
+         live = ListDescendants()) {
       if (Seconds() >= until || run_.Poll()) return false;
       Sleep(0.02);
     }
@@ -256,7 +256,7 @@ class Chaos {
     const bool hang = what.kind == DisturbanceKind::hang_worker;
     const double until = Seconds() + (hang ? kHangSeconds : kVictimSeconds);
     for (;;) {
-      std::vector<LiveProcess> victims = Descendants();
+      std::vector<LiveProcess> victims = ListDescendants();
       std::erase_if(victims, [fits](const LiveProcess& process) { return !fits(process); });
       if (!victims.empty()) {
         const pid_t victim = victims[what.pick % victims.size()].pid;
@@ -306,7 +306,7 @@ class Chaos {
 
   [[nodiscard]] Status Outlived() const {
     std::string left;
-    for (const LiveProcess& process : Descendants())
+    for (const LiveProcess& process : ListDescendants())
       left += fmt::format(" {} ({}, state {})", process.name, process.pid, process.state);
     return EnvironmentError(
         fmt::format("after {:.0f} s these outlive their run:{}; see {}", kEndSeconds, left, LogPath()));

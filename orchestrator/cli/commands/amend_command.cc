@@ -38,7 +38,7 @@ RunOptions ListOptions(const Invocation& call, const std::string& directory) {
   RunOptions options;
   options.results = std::filesystem::absolute(directory).lexically_normal().string();
   options.environment = call.environment;
-  options.version = VersionText();
+  options.version = FormatVersion();
   options.build_facts = BuildFacts();
   return options;
 }
@@ -67,7 +67,7 @@ Result<AmendmentReport> Ask(const Invocation& call, const RunOptions& options, c
   if (request.trials.empty()) return AmendmentReport{};
   AnswerWait patience;
   patience.pause = [] { std::this_thread::sleep_for(kBetweenLooks); };
-  const std::string name = RequestName(ReadClocks().unix_seconds, HostName(), ::getpid());
+  const std::string name = RequestName(ReadClocks().unix_seconds, GetHostName(), ::getpid());
   return RequestAmendment(call.env, options, request, name, patience, [] { return ReadClocks(); });
 }
 
@@ -115,15 +115,15 @@ int PrintOutcome(const Invocation& call, const std::string& directory, const Ame
     for (const TrialView& trial : view->trials)
       if (Holds(changed, trial.spec.id))
         document["changed"].push_back(
-            {{"trial", trial.spec.id.Hex()}, {"name", trial.spec.name}, {"state", StateName(trial.state)}});
+            {{"trial", trial.spec.id.Hex()}, {"name", trial.spec.name}, {"state", GetStateName(trial.state)}});
     document["counts"] = nlohmann::ordered_json::object();
     for (const auto& [state, count] : CountStates(*view)) document["counts"][state] = count;
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
     return 0;
   }
   for (const TrialView& trial : view->trials)
     if (Holds(changed, trial.spec.id))
-      call.console.Data(Printable(fmt::format("{}: {}\n", FormatTrialName(trial.spec), StateName(trial.state))));
+      call.console.Data(MakePrintable(fmt::format("{}: {}\n", FormatTrialName(trial.spec), GetStateName(trial.state))));
   SayOutcome(call, report);
   if (!changed.empty() && call.line.command == "retry" && !view->running)
     call.console.Message("next: " + RunAgainCommand(directory));
@@ -161,7 +161,7 @@ void AddAmend(CLI::App& app, CommandLine& line) {
   cancel->add_option("TRIAL", line.amend.trials, "Ids, unique prefixes of ids, or shown names")->required();
 }
 
-int RetryCommand(const Invocation& call) { return Amend(call, Amendment::retry); }
-int CancelCommand(const Invocation& call) { return Amend(call, Amendment::cancel); }
+int ExecuteRetry(const Invocation& call) { return Amend(call, Amendment::retry); }
+int ExecuteCancel(const Invocation& call) { return Amend(call, Amendment::cancel); }
 
 }  // namespace retort::orchestrator::cli

@@ -68,7 +68,7 @@ int FinishImport(const Invocation& call, const RowArchive& archive, const std::s
   document["results"] = results;
   document["rows"] = CountRows(archive);
   document["written_by"] = archive.program;
-  call.console.Data(DocumentText(document));
+  call.console.Data(FormatDocument(document));
   return 0;
 }
 
@@ -166,12 +166,12 @@ int EndWithFile(const Invocation& call, const std::string& bytes, const OutputRu
     return 0;
   }
   document["bytes"] = bytes.size();
-  document["sha256"] = Sha256Hex(bytes);
-  call.console.Data(DocumentText(document));
+  document["sha256"] = ComputeSha256Hex(bytes);
+  call.console.Data(FormatDocument(document));
   return 0;
 }
 
-int ArchiveCommand(const Invocation& call) {
+int ExecuteArchive(const Invocation& call) {
   const Result<std::string> results = LocateResults(call);
   if (!results.ok()) return call.console.Fail(results.status());
   const bool to_stdout = call.line.out == "-" || call.line.out == "/dev/stdout";
@@ -181,7 +181,7 @@ int ArchiveCommand(const Invocation& call) {
     return call.console.Fail(may);
   const Result<ResultsView> view = ReadResults(call.env, *results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
-  const Result<RowArchive> archive = CollectArchive(call.env, *view, VersionText());
+  const Result<RowArchive> archive = CollectArchive(call.env, *view, FormatVersion());
   if (!archive.ok()) return call.console.Fail(archive.status());
   const std::string text = EncodeArchive(*archive);
   if (to_stdout) {
@@ -194,12 +194,12 @@ int ArchiveCommand(const Invocation& call) {
   document["out"] = call.line.out;
   document["rows"] = CountRows(*archive);
   const auto say = [&] {
-    return CountText(static_cast<std::int64_t>(CountRows(*archive))) + " rows, " + BytesText(text.size());
+    return CountText(static_cast<std::int64_t>(CountRows(*archive))) + " rows, " + FormatBytes(text.size());
   };
   return EndWithFile(call, text, kArchiveRule, say, std::move(document));
 }
 
-int ImportCommand(const Invocation& call) {
+int ExecuteImport(const Invocation& call) {
   const Result<RowArchive> archive = ReadArchive(call.env, call.line.from);
   if (!archive.ok()) return call.console.Fail(archive.status());
   std::string sweep;

@@ -20,7 +20,7 @@
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/commands/shipped_sweeps.h"
-#include "orchestrator/cli/render/audit_picture.h"
+#include "orchestrator/cli/render/audit_chart.h"
 #include "orchestrator/cli/render/audit_text.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/shell/command_tree.h"
@@ -103,8 +103,8 @@ Result<const TrialView*> OneFinished(const ResultsView& view, const std::string&
   RETORT_ASSIGN_OR_RETURN(const TrialView* trial, FindTrial(view, word));
   if (Finished(*trial)) return trial;
   return UsageError(fmt::format("{} is {}: only a trial that has succeeded can be audited (`{}` says more).",
-                                FormatTrialName(trial->spec), StateName(trial->state),
-                                AddResultsOption(TrialCommand("explain", trial->spec), view.directory)));
+                                FormatTrialName(trial->spec), GetStateName(trial->state),
+                                AddResultsOption(FormatTrialCommand("explain", trial->spec), view.directory)));
 }
 
 Status FindSweepTrials(const SweepPlan& plan, Audited& audited) {
@@ -115,7 +115,7 @@ Status FindSweepTrials(const SweepPlan& plan, Audited& audited) {
     if (Finished(trial))
       audited.trials.push_back(&trial);
     else
-      audited.left_out.push_back(fmt::format("{} is {}", FormatTrialName(trial.spec), StateName(trial.state)));
+      audited.left_out.push_back(fmt::format("{} is {}", FormatTrialName(trial.spec), GetStateName(trial.state)));
   }
   if (!audited.trials.empty()) return {};
   return UsageError("no trial of the sweep has succeeded in " + audited.view.directory + "; `" +
@@ -203,7 +203,7 @@ privacy::AuditOrder OrderFor(const CommandLine& line, const ResultsView& view, c
 Result<privacy::AuditReport> AuditOne(const Invocation& call, const ResultsView& view, const TrialView& trial) {
   if (trial.spec.data == nullptr) return privacy::AuditReport{trial.spec.id.Hex(), trial.row->row_digest, {}};
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
-  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  if (program.empty()) program = GetProgramDirectory() + "/retort-worker";
   const std::string name = FormatTrialName(trial.spec);
   // A line when something else begins, and once a minute.
   std::string phase;
@@ -237,9 +237,9 @@ std::optional<AuditCost> FindCost(const Invocation& call, const Audited& audited
 // The curves of attacks by score, beside what else is stored of the trial.
 Status DrawCurves(const Invocation& call, const ResultsView& view, const TrialView& trial,
                   const privacy::AuditReport& report) {
-  const std::optional<plot::Picture> picture = MakeAuditPicture(FormatTrialName(trial.spec), report);
-  if (!picture) return {};
-  RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(*picture, plot::Format::svg));
+  const std::optional<plot::Chart> image = MakeAuditChart(FormatTrialName(trial.spec), report);
+  if (!image) return {};
+  RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(*image, plot::Format::svg));
   const OutputRule rule{.force = true, .mark = kSvgMark, .kind = "figure"};
   return WriteOutput(call.env, view.directory + "/" + trial.folder + "/audit-membership.svg", bytes, rule);
 }
@@ -258,7 +258,7 @@ Status ShowVerdict(const Invocation& call, const std::string& results) {
 // What would be done, and what it takes.
 int ShowPlan(const Invocation& call, const std::optional<AuditCost>& cost, const ordered_json& document) {
   if (call.line.global.json)
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   else if (!cost)
     call.console.Message(
         "nothing is trained: without --shadows, or without membership, attacks take seconds to minutes");
@@ -268,7 +268,7 @@ int ShowPlan(const Invocation& call, const std::optional<AuditCost>& cost, const
 // True where in doubt.
 bool WasRefuted(const Invocation& call, const ResultsView& view, const TrialView& trial) {
   const auto audit = ReadAudit(call.env, view.directory, trial);
-  return !audit.ok() || (audit->has_value() && !Contradictions(**audit).empty());
+  return !audit.ok() || (audit->has_value() && !ListContradictions(**audit).empty());
 }
 
 }  // namespace
@@ -304,7 +304,7 @@ void AddAudit(CLI::App& app, CommandLine& line, RawWords& words) {
                    "Of --kind inversion: fredrikson (the default), gmi or plg-mi, which train a GAN on the public "
                    "pictures first; may be repeated")
       ->take_all()
-      ->check(CLI::IsMember(privacy::InversionAttackNames()));
+      ->check(CLI::IsMember(privacy::ListInversionAttackNames()));
   audit->add_option("--gan-steps", line.audit.gan_steps, "Steps of the attacker's GAN (default 1000)")
       ->check(CLI::Range(1, 10'000'000));
   audit
@@ -313,7 +313,7 @@ void AddAudit(CLI::App& app, CommandLine& line, RawWords& words) {
       ->check(CLI::Range(1, 10'000'000));
 }
 
-int AuditCommand(const Invocation& call) {
+int ExecuteAudit(const Invocation& call) {
   if (const Status options = CheckAttackOptions(call.line); !options.ok()) return call.console.Fail(options);
   Audited audited;
   if (const std::optional<int> code = FindAudited(call, audited)) return *code;
@@ -337,14 +337,14 @@ int AuditCommand(const Invocation& call) {
     if (!report.ok()) return call.console.Fail(report.status());
     if (const Status drawn = DrawCurves(call, audited.view, *trial, *report); !drawn.ok())
       call.console.Message("the curves are not drawn: " + drawn.message());
-    refuted = refuted || !Contradictions(*report).empty();
+    refuted = refuted || !ListContradictions(*report).empty();
     ordered_json entry;
     entry["trial"] = trial->spec.id.Hex();
     entry["name"] = FormatTrialName(trial->spec);
-    entry.update(FindingsJson(*report));
+    entry.update(MakeFindingsJson(*report));
     document["audits"].push_back(std::move(entry));
     if (!call.line.global.json)
-      call.console.Text(FormatTrialName(trial->spec) + "\n" + FindingsText(*report, call.console.options().width));
+      call.console.Text(FormatTrialName(trial->spec) + "\n" + FormatFindings(*report, call.console.options().width));
   }
   if (refuted || was_refuted) {
     const Status shown = ShowVerdict(call, audited.view.directory);
@@ -355,11 +355,11 @@ int AuditCommand(const Invocation& call) {
   document["caveat"] = kCaveat;
   for (const std::string& sentence : audited.left_out) call.console.Message("left out: " + sentence);
   if (call.line.global.json)
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   else
     call.console.Message(kCaveat);
   if (refuted) call.console.Message("A proven claim is refuted: do not use these trials, and report the mechanism.");
-  return refuted ? ExitCode(StatusCode::damage) : 0;
+  return refuted ? GetExitCode(StatusCode::damage) : 0;
 }
 
 }  // namespace retort::orchestrator::cli

@@ -49,7 +49,7 @@ Result<std::string> FindBundled(const Invocation& call) {
 }
 
 std::string EnvironmentText() {
-  std::string text = "retort " + VersionText() + "\n";
+  std::string text = "retort " + FormatVersion() + "\n";
   for (const auto& [name, value] : BuildFacts()) text += "  " + name + ": " + value + "\n";
   return text;
 }
@@ -73,7 +73,7 @@ Result<std::vector<BundleMember>> CollectStudents(const Invocation& call, const 
     if (state.empty()) continue;
     RETORT_ASSIGN_OR_RETURN(const std::string description, DescribeNetwork(call, trial));
     RETORT_ASSIGN_OR_RETURN(std::string bytes, storage::EncodeSafetensors(state, description));
-    members.push_back({StudentMember(FormatTrialName(trial.spec)), std::move(bytes)});
+    members.push_back({FormatStudentMember(FormatTrialName(trial.spec)), std::move(bytes)});
     if (!HasBound(*trial.row)) ++unproven;
   }
   if (unproven > 0)
@@ -85,9 +85,9 @@ Result<std::vector<BundleMember>> CollectStudents(const Invocation& call, const 
 
 Result<Bundle> CollectBundle(const Invocation& call, const std::string& results, DerivedMembers& derived) {
   RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadResults(call.env, results, Plans::every));
-  RETORT_ASSIGN_OR_RETURN(const RowArchive archive, CollectArchive(call.env, view, VersionText()));
+  RETORT_ASSIGN_OR_RETURN(const RowArchive archive, CollectArchive(call.env, view, FormatVersion()));
   RETORT_ASSIGN_OR_RETURN(derived, DeriveMembers(call.env, EncodeArchive(archive), results));
-  Bundle bundle{VersionText(), derived.members};
+  Bundle bundle{FormatVersion(), derived.members};
   bundle.members.push_back({std::string(kBundledEnvironment), EnvironmentText()});
   if (!call.line.students) return bundle;
   WithdrawRefuted(call.env, view);  // the archive has its rows as they were written
@@ -107,7 +107,7 @@ void AddBundle(CLI::App& app, CommandLine& line, RawWords& words) {
   bundle->add_flag("--students", line.students, "With the networks of the students that succeeded (safetensors)");
 }
 
-int BundleCommand(const Invocation& call) {
+int ExecuteBundle(const Invocation& call) {
   const Result<std::string> results = FindBundled(call);
   if (!results.ok()) return call.console.Fail(results.status());
   if (const Status may = CheckOutput(call.env, call.line.out, kBundleRule); !may.ok()) return call.console.Fail(may);
@@ -123,8 +123,8 @@ int BundleCommand(const Invocation& call) {
   for (const BundleMember& member : bundle->members) document["members"].push_back(member.name);
   document["rows"] = derived.rows;
   const auto say = [&] {
-    return CountText(static_cast<std::int64_t>(derived.rows)) + " rows, " + BytesText(bytes.size()) + ", SHA-256 " +
-           Sha256Hex(bytes);
+    return CountText(static_cast<std::int64_t>(derived.rows)) + " rows, " + FormatBytes(bytes.size()) + ", SHA-256 " +
+           ComputeSha256Hex(bytes);
   };
   return EndWithFile(call, bytes, kBundleRule, say, std::move(document));
 }

@@ -26,26 +26,26 @@ std::string MakeClaims(const ResultsView& view, DerivedMembers& derived) {
       if (!trial.row) continue;
       ++derived.rows;
       derived.claims += trial.row->claims.size();
-      ordered_json one = TrialJson(trial);
-      one["claims"] = ClaimsJson(trial.row->claims);
+      ordered_json one = MakeTrialJson(trial);
+      one["claims"] = MakeClaimsJson(trial.row->claims);
       document["trials"].push_back(std::move(one));
-      if (trial.spec.role == Role::student) derived.students.insert(StudentMember(FormatTrialName(trial.spec)));
+      if (trial.spec.role == Role::student) derived.students.insert(FormatStudentMember(FormatTrialName(trial.spec)));
     }
   }
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 std::string MakeLedger(const ResultsView& view) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["entries"] = ordered_json::array();
-  for (const storage::LedgerEntry& entry : view.ledger) document["entries"].push_back(LedgerEntryJson(entry));
-  return DocumentText(document);
+  for (const storage::LedgerEntry& entry : view.ledger) document["entries"].push_back(MakeLedgerEntryJson(entry));
+  return FormatDocument(document);
 }
 
 }  // namespace
 
-std::string StudentMember(const std::string& trial_name) {
+std::string FormatStudentMember(const std::string& trial_name) {
   constexpr std::string_view kSuffix = ".safetensors";
   constexpr std::size_t kRoom = kMaxMemberName - kBundledStudents.size() - kSuffix.size();
   constexpr std::size_t kIdEnd = 9;  // "-0123abcd", by which names that begin alike differ

@@ -30,6 +30,6 @@ struct DerivedMembers {
 
 // "students/dpsgd-digits-s0-0123abcd.safetensors" for a name as FormatTrialName gives it. A name that is too long for a
 // member is cut before the digits of the id.
-[[nodiscard]] std::string StudentMember(const std::string& trial_name);
+[[nodiscard]] std::string FormatStudentMember(const std::string& trial_name);
 
 }  // namespace retort::orchestrator::cli

@@ -67,7 +67,7 @@ void AddMechanisms(CLI::App& command, CommandLine& line, RawWords& words) {
   command.add_flag("--explain", line.calculator.explain, "Theorem, inputs, and order or bracket of each claim");
   if (command.get_name() == "epsilon")
     command.add_flag("--papers", line.calculator.papers, "Every published setting: formula, claimed, honest");
-  for (const privacy::MechanismRule& rule : privacy::MechanismRules()) {
+  for (const privacy::MechanismRule& rule : privacy::ListMechanismRules()) {
     const auto known = command.get_subcommands([&](const CLI::App* one) { return one->get_name() == rule.name; });
     CLI::App* mechanism = known.empty() ? AddMechanism(command, rule, line, words) : known.front();
     for (const privacy::ParameterRule& parameter : rule.parameters) {
@@ -90,7 +90,7 @@ void AddCalculators(CLI::App& app, CommandLine& line, RawWords& words) {
 namespace {
 
 // The number that `text` is, all of it.
-std::optional<double> ParseNumber(std::string_view text) {
+std::optional<double> ParseFiniteNumber(std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, value);
@@ -113,7 +113,7 @@ void ReadCandidate(const std::string& text, CommandLine& line, std::vector<Diagn
     const std::size_t equals = part.find('=');
     const std::optional<double> value = equals == std::string::npos || equals == 0
                                             ? std::nullopt
-                                            : ParseNumber(std::string_view(part).substr(equals + 1));
+                                            : ParseFiniteNumber(std::string_view(part).substr(equals + 1));
     if (value && candidate.emplace(part.substr(0, equals), *value).second) continue;
     Diagnostic error;
     error.key = "--candidate";
@@ -130,7 +130,7 @@ void ReadCandidate(const std::string& text, CommandLine& line, std::vector<Diagn
 void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagnostic>& errors) {
   for (const auto& [name, text] : words.numbers) {
     if (text.empty()) continue;
-    const std::optional<double> value = ParseNumber(text);
+    const std::optional<double> value = ParseFiniteNumber(text);
     if (!value)
       errors.push_back(NoNumber("--" + name, text));
     else if (name == "epsilon")
@@ -147,7 +147,7 @@ using nlohmann::ordered_json;
 
 Status NoMechanism() {
   std::string names;
-  for (const std::string& name : privacy::MechanismNames()) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : privacy::ListMechanismNames()) names += (names.empty() ? "" : ", ") + name;
   return UsageError("Name a mechanism: " + names + ".");
 }
 
@@ -155,7 +155,8 @@ Status NoMechanism() {
 void WarnOfDelta(const Invocation& call, const std::vector<privacy::Answer>& answers) {
   const auto examples = call.line.calculator.question.values.find("examples");
   if (examples == call.line.calculator.question.values.end()) return;
-  const std::string warning = privacy::DeltaWarning(answers.front().claim, static_cast<std::int64_t>(examples->second));
+  const std::string warning =
+      privacy::FormatDeltaWarning(answers.front().claim, static_cast<std::int64_t>(examples->second));
   if (!warning.empty()) call.console.Message("warning: " + warning);
 }
 
@@ -167,17 +168,17 @@ int PapersCommand(const Invocation& call) {
   if (call.line.global.json) {
     ordered_json document;
     document["schema_version"] = kSchemaVersion;
-    document["settings"] = SettingsJson(settings);
-    call.console.Data(DocumentText(document));
+    document["settings"] = MakeSettingsJson(settings);
+    call.console.Data(FormatDocument(document));
   } else {
-    call.console.Text(SettingsText(settings, call.console.options().width));
+    call.console.Text(FormatSettings(settings, call.console.options().width));
   }
   return 0;
 }
 
 }  // namespace
 
-int EpsilonCommand(const Invocation& call) {
+int ExecuteEpsilon(const Invocation& call) {
   if (call.line.calculator.papers) return PapersCommand(call);
   if (call.line.calculator.question.mechanism.empty()) return call.console.Fail(NoMechanism());
   const Result<std::vector<privacy::Answer>> answers = privacy::ComputeEpsilon(call.line.calculator.question);
@@ -187,14 +188,14 @@ int EpsilonCommand(const Invocation& call) {
     ordered_json document;
     document["schema_version"] = kSchemaVersion;
     AddAnswers(*answers, document);
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
     return 0;
   }
-  call.console.Text(AnswersText(*answers, call.line.calculator.explain, call.console.options().width));
+  call.console.Text(FormatAnswers(*answers, call.line.calculator.explain, call.console.options().width));
   return 0;
 }
 
-int CalibrateCommand(const Invocation& call) {
+int ExecuteCalibrate(const Invocation& call) {
   if (call.line.calculator.question.mechanism.empty()) return call.console.Fail(NoMechanism());
   const Result<privacy::Solution> solution =
       privacy::SolveQuestion(call.line.calculator.question, call.line.calculator.epsilon);
@@ -207,13 +208,13 @@ int CalibrateCommand(const Invocation& call) {
     document["value"] = solution->value;
     document["more"] = solution->more;
     AddAnswers(solution->answers, document);
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
     return 0;
   }
   call.console.Text(fmt::format("{} {} {}{}\n\n", solution->parameter, solution->more ? "more than" : "=",
-                                ExactNumber(solution->value),
+                                FormatExactNumber(solution->value),
                                 solution->more ? "; the claims are those of so many" : ""));
-  call.console.Text(AnswersText(solution->answers, call.line.calculator.explain, call.console.options().width));
+  call.console.Text(FormatAnswers(solution->answers, call.line.calculator.explain, call.console.options().width));
   return 0;
 }
 

@@ -38,7 +38,7 @@ Status CheckReproducible(const SweepPlan& plan) {
         "asha is not disturbed by chaos: which trials it runs follows from the order in which they end, so that a "
         "disturbed run has other rows: write sweep.search.method=successive-halving");
   for (const TrialSpec& spec : plan.trials)
-    if (spec.noise == NoiseMode::secure && !KeyText(spec, "noise").empty())
+    if (spec.noise == NoiseMode::secure && !FormatKey(spec, "noise").empty())
       return UsageError("trial " + spec.name +
                         " draws noise that nobody can draw again, so its rows cannot be compared: add "
                         "trial.noise=seeded");
@@ -74,7 +74,7 @@ ChaosOrder MakeOrder(const Invocation& call, const SweepPlan& plan, const std::s
   ChaosOrder order;
   std::istringstream words(line.chaos.launcher);
   for (std::string word; words >> word;) order.launcher.push_back(word);
-  order.program = ProgramDirectory() + "/retort";
+  order.program = GetProgramDirectory() + "/retort";
   order.run = {"run", line.sweep};
   order.run.insert(order.run.end(), line.overrides.begin(), line.overrides.end());
   const int slots = line.slots > 0 ? line.slots : DefaultSlots(plan, !order.launcher.empty());
@@ -84,7 +84,7 @@ ChaosOrder MakeOrder(const Invocation& call, const SweepPlan& plan, const std::s
   if (!line.global.profile.empty()) order.run.insert(order.run.end(), {"--profile", line.global.profile});
   order.directory = directory;
   order.options.environment = call.environment;
-  order.options.version = VersionText();
+  order.options.version = FormatVersion();
   order.options.build_facts = BuildFacts();
   order.seed = line.chaos.seed;
   order.kills = line.chaos.kills;
@@ -95,13 +95,13 @@ ChaosOrder MakeOrder(const Invocation& call, const SweepPlan& plan, const std::s
 std::string ReportText(const ChaosReport& report) {
   TextTable table({"disturbance", "done"}, {Align::left, Align::right});
   for (int kind = 0; kind < kDisturbanceKinds; ++kind)
-    table.Add({std::string(DisturbanceName(static_cast<DisturbanceKind>(kind))),
+    table.Add({std::string(GetDisturbanceName(static_cast<DisturbanceKind>(kind))),
                std::to_string(report.done[static_cast<std::size_t>(kind)])});
   const ChaosVerdict& verdict = report.verdict;
   std::string out = table.Render();
   out += fmt::format("{} runs in {} rounds, {}; undisturbed {}; {} runs ended on a full disk; {} trials retried\n",
-                     report.runs, report.rounds, DurationText(report.seconds), DurationText(report.undisturbed_seconds),
-                     report.full_disk_ends, report.retried);
+                     report.runs, report.rounds, FormatDuration(report.seconds),
+                     FormatDuration(report.undisturbed_seconds), report.full_disk_ends, report.retried);
   out += fmt::format("{} of {} rows equal the undisturbed run's, {} trials lost\n", verdict.equal, verdict.rows,
                      verdict.lost.size());
   out += fmt::format("ledger: {} draws charged, {} drawn for the results\n", CountText(verdict.charged),
@@ -126,7 +126,7 @@ ordered_json ReportJson(const ChaosOrder& order, const std::string& sweep, const
   document["kills"] = order.kills;
   document["disturbances"] = ordered_json::object();
   for (int kind = 0; kind < kDisturbanceKinds; ++kind)
-    document["disturbances"][std::string(DisturbanceName(static_cast<DisturbanceKind>(kind)))] =
+    document["disturbances"][std::string(GetDisturbanceName(static_cast<DisturbanceKind>(kind)))] =
         report.done[static_cast<std::size_t>(kind)];
   document["rounds"] = report.rounds;
   document["runs"] = report.runs;
@@ -166,7 +166,7 @@ void AddChaos(CLI::App& app, CommandLine& line, RawWords& words) {
                     "Words before `retort run`, e.g. \"cluster/launch/mpirun.sh -np 3\"");
 }
 
-int ChaosCommand(const Invocation& call) {
+int ExecuteChaos(const Invocation& call) {
   const CommandLine& line = call.line;
   const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
@@ -180,10 +180,10 @@ int ChaosCommand(const Invocation& call) {
       RunChaos(call.env, order, [&call](const std::string& text) { call.console.Message(text); });
   if (!report.ok()) return call.console.Fail(report.status());
   const ordered_json document = ReportJson(order, loaded.plan->name, *report);
-  if (const Status kept = call.env.WriteFileAtomically(directory + "/" + kReportName, DocumentText(document));
+  if (const Status kept = call.env.WriteFileAtomically(directory + "/" + kReportName, FormatDocument(document));
       !kept.ok())
     return call.console.Fail(kept);
-  call.console.Text(line.global.json ? DocumentText(document) : ReportText(*report));
+  call.console.Text(line.global.json ? FormatDocument(document) : ReportText(*report));
   return report->verdict.ok() ? 0 : 1;
 }
 

@@ -94,7 +94,7 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, const CommandNode& root, const s
     const CLI::App* command = active();
     parsed.text = command == &app ? app.help() : command->help(words);
   } catch (const CLI::ParseError& misuse) {
-    if (std::optional<Diagnostic> meant = Misuse(root, arguments)) {
+    if (std::optional<Diagnostic> meant = FindMisuse(root, arguments)) {
       parsed.errors.push_back(*std::move(meant));
       return parsed;
     }
@@ -146,7 +146,7 @@ void AddCommands(CLI::App& app, CommandLine& line, RawWords& words, std::size_t 
   AddMetrics(app, line);
   AddDocuments(app, line);
   // Last: what is added to the parser takes over the text that is below its help by then.
-  app.footer("\n" + ExitCodesText(columns) + "\nData go to stdout, messages to stderr.");
+  app.footer("\n" + FormatExitCodes(columns) + "\nData go to stdout, messages to stderr.");
 }
 
 // `--version` where a command belongs is the command.
@@ -171,19 +171,19 @@ void CheckWatch(const CommandLine& line, std::vector<Diagnostic>& errors) {
 // the help, where the command checks it for itself; else empty.
 std::vector<std::string> KnownValues(const std::string& path, const std::string& name) {
   if (path == "data check" || path == "data clients")
-    return name == "NAME" ? DataReaderNames() : std::vector<std::string>();
+    return name == "NAME" ? ListDataReaderNames() : std::vector<std::string>();
   if (path == "model check" && name == "ARCH") {
     std::vector<std::string> networks;
     for (const NamedNetwork& network : kNamedNetworks) networks.emplace_back(network.name);
     networks.emplace_back("torchscript");
     return networks;
   }
-  if (path == "export" && name == "WHAT") return ExportedParts();
+  if (path == "export" && name == "WHAT") return ListExportedParts();
   if (path == "export" && name == "--format") return ExportFormats();
-  if (path == "man" && name == "COMMAND") return CommandNames();
-  if (name == "--method") return privacy::PaperMethodNames();
-  if (name == "--base") return privacy::SelectionBaseNames();
-  if (name == "--distribution") return privacy::DistributionNames();
+  if (path == "man" && name == "COMMAND") return ListCommandNames();
+  if (name == "--method") return privacy::ListPaperMethodNames();
+  if (name == "--base") return privacy::ListSelectionBaseNames();
+  if (name == "--distribution") return privacy::ListDistributionNames();
   if (name == "--accountant") return {"rdp", "pld"};
   return {};
 }
@@ -201,7 +201,7 @@ void AddSweep(CLI::App& app, RawWords& words, const char* rest_name, const char*
   app.add_option(rest_name, words.rest, rest_help);
 }
 
-CommandNode CommandTree() {
+CommandNode MakeProgramTree() {
   CommandLine line;
   RawWords words;
   CLI::App app{"", "retort"};
@@ -209,7 +209,7 @@ CommandNode CommandTree() {
   return MakeCommandTree(app, KnownValues);
 }
 
-const std::vector<std::string>& CommandNames() {
+const std::vector<std::string>& ListCommandNames() {
   static const std::vector<std::string> names = {
       "plan",    "run",       "table",  "compare", "plot",   "report",     "serve",  "status",
       "explain", "list",      "show",   "retry",   "cancel", "archive",    "import", "bundle",
@@ -227,11 +227,11 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words, std::s
   CLI::App app{"", "retort"};
   AddCommands(app, line, raw, help_columns);
   const CommandNode root = MakeCommandTree(app, KnownValues);
-  if (std::optional<Diagnostic> empty = EmptyValue(root, arguments)) {
+  if (std::optional<Diagnostic> empty = FindEmptyValue(root, arguments)) {
     parsed.errors.push_back(*std::move(empty));
     return parsed;
   }
-  if (std::optional<Diagnostic> unknown = UnknownCommand(root, arguments)) {
+  if (std::optional<Diagnostic> unknown = FindUnknownCommand(root, arguments)) {
     parsed.errors.push_back(*std::move(unknown));
     return parsed;
   }
@@ -251,7 +251,7 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words, std::s
   if (parsed.errors.empty()) parsed.command = line;
   return parsed;
 }
-std::string SweepCommand(const std::string& command, const CommandLine& line) {
+std::string FormatSweepCommand(const std::string& command, const CommandLine& line) {
   std::string words = "retort " + command + " " + QuoteForShell(line.sweep);
   for (const std::string& word : line.overrides) words += " " + QuoteForShell(word);
   if (!line.global.profile.empty()) words += " --profile " + QuoteForShell(line.global.profile);

@@ -186,7 +186,7 @@ inline constexpr std::size_t kHelpColumns = 110;
                                                  std::size_t help_columns = kHelpColumns);
 
 // Names of all commands, in the order of the help.
-[[nodiscard]] const std::vector<std::string>& CommandNames();
+[[nodiscard]] const std::vector<std::string>& ListCommandNames();
 
 // For the commands that add themselves to the parser.
 inline constexpr const char* kOverridesHelp =
@@ -196,9 +196,9 @@ CLI::App* AddCommand(CLI::App& app, const char* name, const char* help);
 void AddSweep(CLI::App& command, RawWords& words, const char* rest_name, const char* rest_help);
 
 // What ParseCommandLine understands, as data.
-[[nodiscard]] CommandNode CommandTree();
+[[nodiscard]] CommandNode MakeProgramTree();
 // `command` ("table") of the sweep file on the line, with the overrides, the profile and the results folder that stand
 // there.
-[[nodiscard]] std::string SweepCommand(const std::string& command, const CommandLine& line);
+[[nodiscard]] std::string FormatSweepCommand(const std::string& command, const CommandLine& line);
 
 }  // namespace retort::orchestrator::cli

@@ -52,43 +52,43 @@ void AddDocuments(CLI::App& app, CommandLine& line);  // schema, version, comple
 // The numbers of a calculator into `line`, or an error for each that is none.
 void ReadCalculator(const RawWords& words, CommandLine& line, std::vector<Diagnostic>& errors);
 // What `retort export` takes as WHAT, and as --format of any of those.
-[[nodiscard]] std::vector<std::string> ExportedParts();
+[[nodiscard]] std::vector<std::string> ListExportedParts();
 [[nodiscard]] std::vector<std::string> ExportFormats();
 
 // Each prints its result and returns the exit code of the process.
-[[nodiscard]] int PlanCommand(const Invocation& call);
-[[nodiscard]] int RunCommand(const Invocation& call);
-[[nodiscard]] int StatusCommand(const Invocation& call);
-[[nodiscard]] int ExplainCommand(const Invocation& call);
-[[nodiscard]] int ListCommand(const Invocation& call);
-[[nodiscard]] int ShowCommand(const Invocation& call);
-[[nodiscard]] int RetryCommand(const Invocation& call);
-[[nodiscard]] int CancelCommand(const Invocation& call);
-[[nodiscard]] int TableCommand(const Invocation& call);
-[[nodiscard]] int CompareCommand(const Invocation& call);
-[[nodiscard]] int PlotCommand(const Invocation& call);
-[[nodiscard]] int ReportCommand(const Invocation& call);
-[[nodiscard]] int ServeCommand(const Invocation& call);
-[[nodiscard]] int ArchiveCommand(const Invocation& call);
-[[nodiscard]] int ImportCommand(const Invocation& call);
-[[nodiscard]] int BundleCommand(const Invocation& call);
-[[nodiscard]] int VerifyCommand(const Invocation& call);
-[[nodiscard]] int RepairCommand(const Invocation& call);
-[[nodiscard]] int ChaosCommand(const Invocation& call);
-[[nodiscard]] int AuditCommand(const Invocation& call);
-[[nodiscard]] int ExportCommand(const Invocation& call);
-[[nodiscard]] int SampleCommand(const Invocation& call);
-[[nodiscard]] int ModelCommand(const Invocation& call);
-[[nodiscard]] int DataCheckCommand(const Invocation& call);
-[[nodiscard]] int DataClientsCommand(const Invocation& call);
-[[nodiscard]] int EpsilonCommand(const Invocation& call);
-[[nodiscard]] int CalibrateCommand(const Invocation& call);
-[[nodiscard]] int DoctorCommand(const Invocation& call);
-[[nodiscard]] int MetricsCommand(const Invocation& call);
-[[nodiscard]] int SchemaCommand(const Invocation& call);
-[[nodiscard]] int CompletionCommand(const Invocation& call);
-[[nodiscard]] int ManCommand(const Invocation& call);
-[[nodiscard]] int VersionCommand(const Invocation& call);
+[[nodiscard]] int ExecutePlan(const Invocation& call);
+[[nodiscard]] int ExecuteRun(const Invocation& call);
+[[nodiscard]] int ExecuteStatus(const Invocation& call);
+[[nodiscard]] int ExecuteExplain(const Invocation& call);
+[[nodiscard]] int ExecuteList(const Invocation& call);
+[[nodiscard]] int ExecuteShow(const Invocation& call);
+[[nodiscard]] int ExecuteRetry(const Invocation& call);
+[[nodiscard]] int ExecuteCancel(const Invocation& call);
+[[nodiscard]] int ExecuteTable(const Invocation& call);
+[[nodiscard]] int ExecuteCompare(const Invocation& call);
+[[nodiscard]] int ExecutePlot(const Invocation& call);
+[[nodiscard]] int ExecuteReport(const Invocation& call);
+[[nodiscard]] int ExecuteServe(const Invocation& call);
+[[nodiscard]] int ExecuteArchive(const Invocation& call);
+[[nodiscard]] int ExecuteImport(const Invocation& call);
+[[nodiscard]] int ExecuteBundle(const Invocation& call);
+[[nodiscard]] int ExecuteVerify(const Invocation& call);
+[[nodiscard]] int ExecuteRepair(const Invocation& call);
+[[nodiscard]] int ExecuteChaos(const Invocation& call);
+[[nodiscard]] int ExecuteAudit(const Invocation& call);
+[[nodiscard]] int ExecuteExport(const Invocation& call);
+[[nodiscard]] int ExecuteSample(const Invocation& call);
+[[nodiscard]] int ExecuteModel(const Invocation& call);
+[[nodiscard]] int ExecuteDataCheck(const Invocation& call);
+[[nodiscard]] int ExecuteDataClients(const Invocation& call);
+[[nodiscard]] int ExecuteEpsilon(const Invocation& call);
+[[nodiscard]] int ExecuteCalibrate(const Invocation& call);
+[[nodiscard]] int ExecuteDoctor(const Invocation& call);
+[[nodiscard]] int ExecuteMetrics(const Invocation& call);
+[[nodiscard]] int ExecuteSchema(const Invocation& call);
+[[nodiscard]] int ExecuteCompletion(const Invocation& call);
+[[nodiscard]] int ExecuteMan(const Invocation& call);
+[[nodiscard]] int ExecuteVersion(const Invocation& call);
 
 // Runs the command that `call.line` names.
 [[nodiscard]] int Dispatch(const Invocation& call);

@@ -90,7 +90,7 @@ Status AddSweepTables(const Invocation& call, const KnownSweep& loaded, const st
     const std::vector<PublishedValue> published = FindPublishedTable(spec.published);
     if (published.empty() || (!name.empty() && spec.name != name)) continue;
     const ResultTable table = BuildTable(plan, spec, view, published);
-    compared.push_back({KeyNames(table), CompareTable(plan, table, published, loaded.absent)});
+    compared.push_back({ListKeyNames(table), CompareTable(plan, table, published, loaded.absent)});
   }
   return {};
 }
@@ -109,9 +109,9 @@ void PrintJson(const Invocation& call, const std::vector<ComparedTable>& tables,
   for (const PaperCount& count : counts) document["papers"].push_back(CountJson(count));
   document["values"] = nlohmann::ordered_json::array();
   for (const ComparedTable& table : tables)
-    for (const ComparedValue& one : table.values) document["values"].push_back(ComparedJson(one, table.keys));
-  document["retort"] = VersionText();
-  call.console.Data(DocumentText(document));
+    for (const ComparedValue& one : table.values) document["values"].push_back(MakeComparedJson(one, table.keys));
+  document["retort"] = FormatVersion();
+  call.console.Data(FormatDocument(document));
 }
 
 // The published values of the tables that were compared.
@@ -152,7 +152,7 @@ int CompareOne(const Invocation& call) {
   }
   std::string text;
   for (const ComparedTable& table : tables)
-    text += (text.empty() ? "" : "\n") + ComparisonText(table.values, table.keys);
+    text += (text.empty() ? "" : "\n") + FormatComparison(table.values, table.keys);
   call.console.Text(text);
   return 0;
 }
@@ -240,7 +240,7 @@ void AddCompare(CLI::App& app, CommandLine& line, RawWords& words) {
       "experiments/results");
 }
 
-int CompareCommand(const Invocation& call) {
+int ExecuteCompare(const Invocation& call) {
   if (call.line.all && (!call.line.table.name.empty() || !call.line.overrides.empty()))
     return call.console.Fail(
         UsageError("--all compares every table as its file has it: name no table and no override."));

@@ -38,19 +38,19 @@ std::string_view Escape(Tint tint) {
 // What may stand on a terminal, in the tints that commands paint with: names and texts of files that others made are in
 // it.
 std::string Shown(bool color, std::string_view text) {
-  if (!color) return Printable(text);
+  if (!color) return MakePrintable(text);
   std::string shown;
   std::size_t done = 0;
   for (std::size_t at = text.find('\x1b'); at != std::string_view::npos; at = text.find('\x1b', at + 1)) {
     for (const std::string_view tint : {Escape(Tint::bold), Escape(Tint::dim), Escape(Tint::red), Escape(Tint::green),
                                         Escape(Tint::yellow), kPlain}) {
       if (!text.substr(at).starts_with(tint)) continue;
-      shown += Printable(text.substr(done, at - done));
+      shown += MakePrintable(text.substr(done, at - done));
       shown += tint;
       done = at + tint.size();
     }
   }
-  return shown + Printable(text.substr(done));
+  return shown + MakePrintable(text.substr(done));
 }
 
 std::string Painted(bool color, Tint tint, std::string_view text) {
@@ -83,11 +83,11 @@ void Console::Text(std::string_view text) const {
 }
 
 std::string Console::Fitted(std::string_view text) const {
-  return options_.live && !options_.json ? FittedText(text, options_.width) : std::string(text);
+  return options_.live && !options_.json ? FitText(text, options_.width) : std::string(text);
 }
 
 void Console::Message(std::string_view text) const {
-  if (!options_.quiet) err_(Printable(text) + "\n");
+  if (!options_.quiet) err_(MakePrintable(text) + "\n");
 }
 
 int Console::Fail(const Status& status) const {
@@ -95,24 +95,24 @@ int Console::Fail(const Status& status) const {
     Diagnostic diagnostic;
     diagnostic.message = status.message();
     diagnostic.choices = status.choices();
-    out_(ErrorsToJson({diagnostic}) + "\n");
+    out_(FormatErrorsJson({diagnostic}) + "\n");
   } else {
-    err_(Painted(options_.color_err, Tint::red, "error:") + " " + Printable(status.message()) + "\n");
+    err_(Painted(options_.color_err, Tint::red, "error:") + " " + MakePrintable(status.message()) + "\n");
   }
-  return ExitCode(status.code());
+  return GetExitCode(status.code());
 }
 
 int Console::Fail(const std::vector<Diagnostic>& errors, StatusCode code) const {
   if (options_.json) {
-    out_(ErrorsToJson(errors) + "\n");
-    return ExitCode(code);
+    out_(FormatErrorsJson(errors) + "\n");
+    return GetExitCode(code);
   }
   for (const Diagnostic& error : errors) {
     std::string text = Render(error);
     if (!text.ends_with('\n')) text += '\n';
     err_(Painted(options_.color_err, Tint::red, "error:") + " " + text);
   }
-  return ExitCode(code);
+  return GetExitCode(code);
 }
 
 void Console::Warn(const Diagnostic& warning) const {
@@ -124,7 +124,7 @@ void Console::Warn(const Diagnostic& warning) const {
 
 std::string Console::Paint(Tint tint, std::string_view text) const { return Painted(options_.color_out, tint, text); }
 
-Console ProcessConsole(bool json, bool quiet, bool no_color, int columns) {
+Console MakeProcessConsole(bool json, bool quiet, bool no_color, int columns) {
   ConsoleOptions options;
   options.json = json;
   options.quiet = quiet;
@@ -136,7 +136,7 @@ Console ProcessConsole(bool json, bool quiet, bool no_color, int columns) {
           options};
 }
 
-std::size_t HelpColumns(std::size_t most, int columns) {
+std::size_t ChooseHelpColumns(std::size_t most, int columns) {
   return isatty(STDOUT_FILENO) == 1 ? std::min(most, TerminalWidth(columns)) : most;
 }
 

@@ -44,8 +44,8 @@ class Console {
 };
 
 // On the process's stdout and stderr. `columns`: what the environment says of them, 0 for nothing.
-[[nodiscard]] Console ProcessConsole(bool json, bool quiet, bool no_color, int columns);
+[[nodiscard]] Console MakeProcessConsole(bool json, bool quiet, bool no_color, int columns);
 // That the paragraphs of a help on the process's stdout have: no more than `most`, and on a terminal what it has.
-[[nodiscard]] std::size_t HelpColumns(std::size_t most, int columns);
+[[nodiscard]] std::size_t ChooseHelpColumns(std::size_t most, int columns);
 
 }  // namespace retort::orchestrator::cli

@@ -47,7 +47,7 @@ void AddData(CLI::App& app, CommandLine& line, RawWords& words) {
   clients->add_option("--out", line.out, "Folder for the lists")->required()->type_name("FOLDER");
   clients->add_flag("--force", line.force, "In place of the lists that are there");
   std::string names;
-  for (const std::string& name : DataReaderNames()) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : ListDataReaderNames()) names += (names.empty() ? "" : ", ") + name;
   for (CLI::App* of : {check, clients}) {
     of->fallthrough();
     of->add_option("NAME", line.data.reader, "Reader: " + names)->required();
@@ -103,7 +103,7 @@ DataSpec FindSpec(const DataReader& reader, const std::string& path) {
 // Else what is wrong, with the choices.
 std::variant<DataSpec, Diagnostic> NamedData(const CommandLine& line) {
   const DataReader* reader = FindDataReader(line.data.reader);
-  if (reader == nullptr) return Unknown("data set", line.data.reader, DataReaderNames());
+  if (reader == nullptr) return Unknown("data set", line.data.reader, ListDataReaderNames());
   DataSpec data = FindSpec(*reader, line.data.path);
   for (const std::string& word : line.overrides)
     if (auto error = Apply(word, *reader, data)) return *std::move(error);
@@ -185,14 +185,14 @@ std::string ReportText(const DataSpec& data, const storage::DataReport& report) 
 
 }  // namespace
 
-int DataCheckCommand(const Invocation& call) {
+int ExecuteDataCheck(const Invocation& call) {
   const std::variant<DataSpec, Diagnostic> named = NamedData(call.line);
   if (const auto* error = std::get_if<Diagnostic>(&named)) return call.console.Fail({*error});
   const auto& data = std::get<DataSpec>(named);
   const Result<storage::DataReport> report = storage::CheckData(call.env, data, storage::FindDigestCache());
   if (!report.ok()) return call.console.Fail(report.status());
-  call.console.Text(call.line.global.json ? DocumentText(ReportJson(data, *report)) : ReportText(data, *report));
-  return report->damaged_in_all == 0 ? 0 : ExitCode(StatusCode::damage);
+  call.console.Text(call.line.global.json ? FormatDocument(ReportJson(data, *report)) : ReportText(data, *report));
+  return report->damaged_in_all == 0 ? 0 : GetExitCode(StatusCode::damage);
 }
 
 // retort data clients: split lists of clients
@@ -235,7 +235,7 @@ Result<std::vector<ClientList>> SharedOut(const CommandLine& line, const storage
   if (line.data.clients > part.size() - held)
     return UsageError(
         fmt::format("--clients {}: there are {} examples to share out", line.data.clients, part.size() - held));
-  std::vector<std::int64_t> places = Permutation(part.size(), RngStream(line.data.seed, Purpose::split));
+  std::vector<std::int64_t> places = DrawPermutation(part.size(), RngStream(line.data.seed, Purpose::split));
   for (std::int64_t& place : places) place += part.begin;
   const std::vector<std::int64_t> kept(places.begin(), places.begin() + held);
   places.erase(places.begin(), places.begin() + held);
@@ -243,9 +243,9 @@ Result<std::vector<ClientList>> SharedOut(const CommandLine& line, const storage
   for (const std::int64_t place : places) labels.push_back(store.labels()[static_cast<std::size_t>(place)]);
   const auto count = static_cast<std::int64_t>(places.size());
   const storage::Clients clients = line.data.concentration > 0
-                                       ? storage::DirichletClients(labels, store.classes(), line.data.clients,
-                                                                   line.data.concentration, line.data.seed)
-                                       : storage::EqualClients(count, line.data.clients, line.data.seed);
+                                       ? storage::DrawDirichletClients(labels, store.classes(), line.data.clients,
+                                                                       line.data.concentration, line.data.seed)
+                                       : storage::DrawEqualClients(count, line.data.clients, line.data.seed);
   std::vector<ClientList> lists;
   for (std::size_t k = 0; k < clients.size(); ++k) {
     std::vector<std::int64_t> examples;
@@ -321,12 +321,12 @@ std::string ReportJson(const CommandLine& line, const std::vector<ClientList>& l
   document["lists"] = ordered_json::array();
   for (const ClientList& list : lists)
     document["lists"].push_back({{"path", list.path}, {"examples", list.examples.size()}, {"classes", list.classes}});
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 }  // namespace
 
-int DataClientsCommand(const Invocation& call) {
+int ExecuteDataClients(const Invocation& call) {
   const std::variant<DataSpec, Diagnostic> named = NamedData(call.line);
   if (const auto* error = std::get_if<Diagnostic>(&named)) return call.console.Fail({*error});
   const auto store = storage::OpenExamples(call.env, std::get<DataSpec>(named));

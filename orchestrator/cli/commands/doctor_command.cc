@@ -51,7 +51,7 @@ std::string FindFact(std::string_view name) {
 
 std::string WorkerProgram(const std::vector<std::string>& environment) {
   const std::string named = cluster::FindVariable(environment, "RETORT_WORKER").value_or("");
-  return named.empty() ? ProgramDirectory() + "/retort-worker" : named;
+  return named.empty() ? GetProgramDirectory() + "/retort-worker" : named;
 }
 
 void Add(Findings& findings, std::optional<Finding> finding) {
@@ -110,7 +110,7 @@ Findings LookAtResults(const std::string& folder, const std::vector<std::string>
 }
 
 Findings LookAtSettings(const std::vector<std::string>& environment) {
-  Findings findings = doctor::CheckVariables(environment, doctor::KnownVariables());
+  Findings findings = doctor::CheckVariables(environment, doctor::ListKnownVariables());
   const doctor::PlaceFacts places = doctor::ReadPlaceFacts(environment);
   findings.push_back(doctor::CheckDataFolder(places));
   Add(findings, doctor::CheckCache(places));
@@ -180,7 +180,7 @@ nlohmann::ordered_json MakeJson(const Findings& findings) {
   document["findings"] = nlohmann::ordered_json::array();
   for (const Finding& finding : findings)
     document["findings"].push_back({{"name", finding.name},
-                                    {"level", doctor::LevelName(finding.level)},
+                                    {"level", doctor::GetLevelName(finding.level)},
                                     {"what", finding.what},
                                     {"remedy", finding.remedy}});
   return document;
@@ -202,16 +202,16 @@ Tint ChooseTint(Level level) {
 
 }  // namespace
 
-int DoctorCommand(const Invocation& call) {
+int ExecuteDoctor(const Invocation& call) {
   if (!IsWorldRankZero(call.environment)) return 0;  // one rank speaks
-  const Findings findings = doctor::WorstFirst(doctor::RunChecks(MakeChecks(call), kLimit));
+  const Findings findings = doctor::SortWorstFirst(doctor::RunChecks(MakeChecks(call), kLimit));
   if (call.line.global.json) {
-    call.console.Data(DocumentText(MakeJson(findings)));
+    call.console.Data(FormatDocument(MakeJson(findings)));
   } else {
     call.console.Text(doctor::ReportText(
         findings, [&](Level level, std::string_view text) { return call.console.Paint(ChooseTint(level), text); }));
   }
-  return doctor::CountFindings(findings, Level::problem) == 0 ? 0 : ExitCode(StatusCode::environment);
+  return doctor::CountFindings(findings, Level::problem) == 0 ? 0 : GetExitCode(StatusCode::environment);
 }
 
 }  // namespace retort::orchestrator::cli

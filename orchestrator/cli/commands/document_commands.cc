@@ -44,8 +44,8 @@ void AddDocuments(CLI::App& app, CommandLine& line) {
 namespace {
 
 std::string CompletionFor(const std::string& shell, const CommandNode& root) {
-  if (shell == "bash") return BashCompletion(root);
-  return shell == "zsh" ? ZshCompletion(root) : FishCompletion(root);
+  if (shell == "bash") return FormatBashCompletion(root);
+  return shell == "zsh" ? FormatZshCompletion(root) : FishCompletion(root);
 }
 
 // With --json the document holds the text.
@@ -54,14 +54,14 @@ void Print(const Invocation& call, const std::string& key, const std::string& te
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document[key] = text;
-  call.console.Data(DocumentText(document));
+  call.console.Data(FormatDocument(document));
 }
 
 int WritePages(const Invocation& call, const CommandNode& root) {
   const std::string& folder = call.line.document.pages;
   const storage::UmaskScope users(call.umask);
   if (const Status made = call.env.CreateDirectories(folder); !made.ok()) return call.console.Fail(made);
-  const std::vector<ManPage> pages = ManPages(root, VersionText());
+  const std::vector<ManPage> pages = MakeManPages(root, FormatVersion());
   const OutputRule rule{.force = call.line.force, .mark = kManMark, .kind = "page"};
   for (const ManPage& page : pages) {
     const Status written = WriteOutput(call.env, folder + "/" + page.name + ".1", page.text, rule);
@@ -73,48 +73,48 @@ int WritePages(const Invocation& call, const CommandNode& root) {
 
 }  // namespace
 
-int CompletionCommand(const Invocation& call) {
-  Print(call, "script", CompletionFor(call.line.document.shell, CommandTree()));
+int ExecuteCompletion(const Invocation& call) {
+  Print(call, "script", CompletionFor(call.line.document.shell, MakeProgramTree()));
   return 0;
 }
 
-int ManCommand(const Invocation& call) {
-  const CommandNode root = CommandTree();
+int ExecuteMan(const Invocation& call) {
+  const CommandNode root = MakeProgramTree();
   if (!call.line.document.pages.empty()) return WritePages(call, root);
   const CommandNode* command = call.line.document.page.empty() ? &root : FindCommand(root, call.line.document.page);
   if (command != nullptr) {
-    Print(call, "page", MakeManPage(root, *command, VersionText()).text);
+    Print(call, "page", MakeManPage(root, *command, FormatVersion()).text);
     return 0;
   }
   Diagnostic error;
   error.key = call.line.document.page;
   error.message = "there is no command `" + call.line.document.page + "`.";
-  error.choices = SortByNearness(call.line.document.page, CommandNames());
+  error.choices = SortByNearness(call.line.document.page, ListCommandNames());
   return call.console.Fail({error});
 }
 
-int SchemaCommand(const Invocation& call) {
-  std::string schema = SweepJsonSchema();
+int ExecuteSchema(const Invocation& call) {
+  std::string schema = FormatSweepJsonSchema();
   if (call.line.global.json) {
     nlohmann::ordered_json document;
     document["schema_version"] = kSchemaVersion;
     document["schema"] = TryParseOrderedJson(schema);
-    schema = DocumentText(document);
+    schema = FormatDocument(document);
   }
   if (!schema.ends_with('\n')) schema += '\n';
   call.console.Data(schema);
   return 0;
 }
 
-int VersionCommand(const Invocation& call) {
+int ExecuteVersion(const Invocation& call) {
   if (call.line.global.json) {
     nlohmann::ordered_json document;
     document["schema_version"] = kSchemaVersion;
     for (const auto& [name, value] : BuildFacts()) document[name] = value;
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
     return 0;
   }
-  call.console.Text("retort " + VersionText() + "\n");
+  call.console.Text("retort " + FormatVersion() + "\n");
   if (!call.line.verbose) return 0;
   for (const auto& [name, value] : BuildFacts()) call.console.Text("  " + name + ": " + value + "\n");
   return 0;

@@ -17,27 +17,27 @@ void AddExplain(CLI::App& app, RawWords& words) {
   explain->add_option("TRIAL", words.trial, "Id, unique prefix of an id, or shown name")->required();
 }
 
-int ExplainCommand(const Invocation& call) {
+int ExecuteExplain(const Invocation& call) {
   const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> trial = FindTrial(*view, call.line.trial);
   if (!trial.ok()) return call.console.Fail(trial.status());
   const double now =
-      NowFor(*view, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+      ChooseNow(*view, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
   const RootCharges root = ReadRoot(call.env, *view);
   const Explanation explanation = Explain(*view, **trial, now, ReadKnownCosts(OpenCosts(call), &*view), &root);
   if (call.line.global.json) {
     nlohmann::ordered_json document;
     document["schema_version"] = kSchemaVersion;
-    document.update(TrialJson(**trial));
+    document.update(MakeTrialJson(**trial));
     document["explanation"] = explanation.sentences;
-    document["devices"] = DevicesJson(ListDevices(*view));
+    document["devices"] = MakeDevicesJson(ListDevices(*view));
     document["next"] = explanation.next;
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
     return 0;
   }
   const std::size_t width = call.console.options().width;
-  std::string out = FormatTrialName((*trial)->spec) + ": " + std::string(StateName((*trial)->state)) + "\n";
+  std::string out = FormatTrialName((*trial)->spec) + ": " + std::string(GetStateName((*trial)->state)) + "\n";
   for (const std::string& sentence : explanation.sentences) out += "  " + Wrap(sentence, width - 2, 2) + "\n";
   if (!explanation.next.empty()) out += Wrap("Next: " + explanation.next, width, 2) + "\n";
   call.console.Text(out);

@@ -8,20 +8,25 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/worker_questions.h"
 #include "experiments/base/digests.h"
+#include "experiments/base/json.h"
 #include "experiments/methods/methods.h"
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/methods/network_layers.h"
+#include "experiments/methods/networks.h"
+#include "experiments/privacy/image_claims.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/export_folder.h"
 #include "orchestrator/cli/commands/network_description.h"
-#include "orchestrator/cli/commands/onnx_export.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
 #include "orchestrator/cli/commands/torchscript_export.h"
 #include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/cli/render/version.h"
 #include "orchestrator/results/trial_names.h"
 #include "storage/files/file_modes.h"
 #include "storage/formats/npy_file.h"
+#include "storage/formats/onnx_file.h"
 #include "storage/images/png_grid.h"
 #include "storage/results/attempt_file.h"
 #include "storage/weights/write_weights.h"
@@ -132,7 +137,7 @@ Result<std::string> Ledger(const Exported& what, const std::string&) {
   std::vector<std::string> head;
   for (const storage::LedgerEntry& entry : what.view.ledger) {
     if (entry.attempt.trial != what.trial.spec.id) continue;
-    entries.push_back(LedgerEntryJson(entry));
+    entries.push_back(MakeLedgerEntryJson(entry));
     for (const auto& [key, value] : entries.back().items())
       if (std::find(head.begin(), head.end(), key) == head.end()) head.push_back(key);
   }
@@ -206,6 +211,75 @@ std::string DescribeExported(const Invocation& call, const ExportedPart& part, c
   return "";
 }
 
+// The graph that the worker answers with, and the tensors of the state that it takes.
+Result<std::string> CompleteGraph(const Invocation& call, const TrialView& trial, const char* argument,
+                                  const std::vector<storage::TensorBlob>& state) {
+  RETORT_ASSIGN_OR_RETURN(const std::string text, AskAboutNetwork(call, trial.spec, argument));
+  RETORT_ASSIGN_OR_RETURN(cluster::GraphAnswer answer, cluster::DecodeGraphAnswer(text));
+  std::vector<const storage::TensorBlob*> taken;
+  std::size_t size = answer.graph.size();
+  for (const std::string& name : answer.state) {
+    const auto found = std::find_if(state.begin(), state.end(), [&](const auto& blob) { return blob.name == name; });
+    if (found == state.end())
+      return DamageError(FormatTrialName(trial.spec) + ": what the trial left lacks the tensor '" + name + "'.");
+    taken.push_back(&*found);
+    size += found->bytes.size();
+  }
+  RETORT_RETURN_IF_ERROR(storage::CheckOnnxSize(size));
+  constexpr std::size_t kHead = 256, kDescription = 1 << 17;  // about what stands before a tensor, and around the graph
+  answer.graph.reserve(size + kDescription + state.size() * kHead);
+  for (const storage::TensorBlob* tensor : taken) storage::AppendOnnxConstant(answer.graph, *tensor);
+  return std::move(answer.graph);
+}
+
+// Every member of the description by itself, for viewers of models, and the whole of it as in the other formats.
+Result<std::string> EncodeModel(std::string graph, const std::string& what, const std::string& description,
+                                const std::string& pixels) {
+  storage::OnnxFacts facts;
+  facts.producer_version = FormatVersion();
+  const ordered_json json = TryParseOrderedJson(description);
+  facts.description = what + " of trial " + json.value("name", "");
+  for (const auto& [key, value] : json.items())
+    if (key != "version" && key != "layers")
+      facts.metadata.emplace_back(key == "retort" ? "program" : key,
+                                  value.is_string() ? value.get<std::string>() : DumpJson(value));
+  facts.metadata.emplace_back("pixels", pixels);
+  facts.metadata.emplace_back("retort", description);
+  return storage::EncodeOnnxModel(std::move(graph), facts);
+}
+
+// How a generator's output becomes pixels.
+std::string DescribePixels(const TrialSpec& spec) {
+  const std::string shape = "pictures: f32 [rows, channels, height, width]";
+  if (ReleasesEmbedding(FindKind(spec))) return shape + ", pixels of 0 to 1";
+  bool ranged = spec.generator.network != kNamedGenerators.front();  // DAFL's ends in a batch norm
+  if (spec.generator.layers) {
+    const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.generator.layers);
+    ranged = layers.ok() && !EndsInBatchNorm(*layers);
+  }
+  const std::string normalised = shape + "; times std, plus mean, one a channel, they are ";
+  return normalised + (ranged ? "pixels of 0 to 1" : "about pixels: clamp to 0 to 1");
+}
+
+// Return the whole file of ONNX: of the network that a trial trained, or of its generator. `state`: its tensors,
+// without the group's prefix. Errors: that of the worker, which alone knows what layers compute; damage, naming a
+// tensor that the state lacks; refused above 2 GiB, with what to use instead.
+Result<std::string> EncodeOnnxNetwork(const Invocation& call, const TrialView& trial,
+                                      const std::vector<storage::TensorBlob>& state) {
+  RETORT_ASSIGN_OR_RETURN(const std::string description, DescribeNetwork(call, trial));
+  RETORT_ASSIGN_OR_RETURN(std::string graph, CompleteGraph(call, trial, cluster::kGraphArgument, state));
+  return EncodeModel(
+      std::move(graph), "the network", description,
+      "image: f32 [rows, channels, height, width], each pixel of 0 to 1 less mean, over std, one a channel");
+}
+
+Result<std::string> EncodeOnnxGenerator(const Invocation& call, const TrialView& trial,
+                                        const std::vector<storage::TensorBlob>& state) {
+  RETORT_ASSIGN_OR_RETURN(std::string graph, CompleteGraph(call, trial, cluster::kGeneratorGraphArgument, state));
+  return EncodeModel(std::move(graph), "the generator", DumpJson(DescribeGenerator(trial)),
+                     DescribePixels(trial.spec) + "; each depends on the others of its batch");
+}
+
 Result<std::string> EncodeOnnx(const Invocation& call, const ExportedPart& part, const Exported& what) {
   if (part.encode == Student) {
     RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadNetwork(what));
@@ -230,8 +304,8 @@ Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part,
   if (part.encode == Ledger) return Ledger({view, trial, {}, ""}, format);
   if (!trial.row || trial.row->attempt_file.empty())
     return UsageError(fmt::format("{} is {}: only a trial that has ended leaves {} (`{}` says more).",
-                                  FormatTrialName(trial.spec), StateName(trial.state), part.name,
-                                  AddResultsOption(TrialCommand("explain", trial.spec), view.directory)));
+                                  FormatTrialName(trial.spec), GetStateName(trial.state), part.name,
+                                  AddResultsOption(FormatTrialCommand("explain", trial.spec), view.directory)));
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, trial));
   Exported what{view, trial, std::move(file), ""};
   if (format == "onnx") return EncodeOnnx(call, part, what);
@@ -241,11 +315,11 @@ Result<std::string> EncodePart(const Invocation& call, const ExportedPart& part,
   return part.encode(what, format);
 }
 
-// A generator gives away what its pictures do. Empty for every other part.
+// A generator gives away what its images do. Empty for every other part.
 std::string WarnOfGenerator(const ExportedPart& part, const TrialSpec& spec,
                             const std::optional<storage::ResultRow>& row) {
   if (part.encode != EncodeGenerator || !row) return "";
-  return privacy::WarnOfPictures(privacy::ComputePictureClaims(spec, row->claims));
+  return privacy::WarnOfImages(privacy::ComputeImageClaims(spec, row->claims));
 }
 
 }  // namespace
@@ -275,7 +349,7 @@ void AddExport(CLI::App& app, CommandLine& line, RawWords& words) {
   command->add_flag("--force", line.force, "Also over a file, or a folder of such an export, that is there");
 }
 
-std::vector<std::string> ExportedParts() {
+std::vector<std::string> ListExportedParts() {
   std::vector<std::string> names;
   for (const ExportedPart& part : Parts()) names.emplace_back(part.name);
   return names;
@@ -289,7 +363,7 @@ std::vector<std::string> ExportFormats() {
   return formats;
 }
 
-int ExportCommand(const Invocation& call) {
+int ExecuteExport(const Invocation& call) {
   const CommandLine& line = call.line;
   std::vector<Diagnostic> errors;
   const ExportedPart* part = FindPart(line, errors);
@@ -311,7 +385,7 @@ int ExportCommand(const Invocation& call) {
   const std::string name = FormatTrialName((*trial)->spec);
   if ((*trial)->spec.role == Role::teacher && part->encode == Student)
     call.console.Message("a teacher knows its private examples: `" +
-                         AddResultsOption(TrialCommand("show", (*trial)->spec), view->directory) +
+                         AddResultsOption(FormatTrialCommand("show", (*trial)->spec), view->directory) +
                          "` says what it may claim");
   if (const std::string warning = WarnOfGenerator(*part, (*trial)->spec, (*trial)->row); !warning.empty())
     call.console.Message("warning: " + warning);
@@ -330,7 +404,7 @@ int ExportCommand(const Invocation& call) {
                    {"out", line.out},
                    {"bytes", bytes->size()},
                    {"sha256", hash.FinishHex()}});
-  call.console.Data(DocumentText(document));
+  call.console.Data(FormatDocument(document));
   return 0;
 }
 

@@ -58,9 +58,9 @@ Status RefuseNothing(const ResultsView& view) {
 // "2 trials that did not succeed, 1 trial that left no curves"
 std::string DescribeLeftOut(const Chosen& chosen) {
   const std::int64_t failed = std::ssize(chosen.left_out) - chosen.without_curves;
-  std::string text = failed == 0 ? "" : TrialsText(failed) + " that did not succeed";
+  std::string text = failed == 0 ? "" : FormatTrialCount(failed) + " that did not succeed";
   if (chosen.without_curves == 0) return text;
-  return text + (text.empty() ? "" : ", ") + TrialsText(chosen.without_curves) + " that left no curves";
+  return text + (text.empty() ? "" : ", ") + FormatTrialCount(chosen.without_curves) + " that left no curves";
 }
 
 Result<Chosen> ChooseTrials(const ResultsView& view, const std::string& word) {
@@ -71,8 +71,8 @@ Result<Chosen> ChooseTrials(const ResultsView& view, const std::string& word) {
       return UsageError(DescribeMissingCurves(*trial) + ".");
     if (!LeftCurves(*trial))
       return UsageError(fmt::format("{} is {}: only a trial that has succeeded leaves curves (`{}` says more).",
-                                    FormatTrialName(trial->spec), StateName(trial->state),
-                                    AddResultsOption(TrialCommand("explain", trial->spec), view.directory)));
+                                    FormatTrialName(trial->spec), GetStateName(trial->state),
+                                    AddResultsOption(FormatTrialCommand("explain", trial->spec), view.directory)));
     chosen.trials.push_back(trial);
     return chosen;
   }
@@ -83,7 +83,7 @@ Result<Chosen> ChooseTrials(const ResultsView& view, const std::string& word) {
       ++chosen.without_curves;
       chosen.left_out.push_back(DescribeMissingCurves(trial));
     } else {
-      chosen.left_out.push_back(fmt::format("{} is {}", FormatTrialName(trial.spec), StateName(trial.state)));
+      chosen.left_out.push_back(fmt::format("{} is {}", FormatTrialName(trial.spec), GetStateName(trial.state)));
     }
   }
   if (chosen.trials.empty()) return RefuseNothing(view);
@@ -109,7 +109,7 @@ class FolderExport {
       RETORT_RETURN_IF_ERROR(WriteTrial(*trial, known == times.end() ? TrialTimes() : known->second));
     }
     if (mlflow_) RETORT_RETURN_IF_ERROR(WriteFiles({MakeMlflowExperiment(store_, began_, ended_)}));
-    return WriteFiles({{std::string(kExportFolder.file), DocumentText(Describe(chosen))}});
+    return WriteFiles({{std::string(kExportFolder.file), FormatDocument(Describe(chosen))}});
   }
 
   // The members of export.json.
@@ -183,10 +183,10 @@ int ExportFolderCommand(const Invocation& call) {
   if (call.line.global.json) {
     ordered_json document = writer.Describe(*chosen);
     document["out"] = out;
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   } else {
     call.console.Message(fmt::format("{}: {} of {} as {}", out, call.line.exported.what,
-                                     TrialsText(std::ssize(chosen->trials)), call.line.exported.format));
+                                     FormatTrialCount(std::ssize(chosen->trials)), call.line.exported.format));
   }
   return 0;
 }

@@ -19,7 +19,7 @@ namespace {
 std::string FormatAccuracy(const TrialView& trial) {
   if (!trial.row) return "";
   for (const auto& [name, value] : trial.row->metrics)
-    if (name == "test.accuracy") return PercentText(value) + " %";
+    if (name == "test.accuracy") return FormatPercent(value) + " %";
   return "";
 }
 
@@ -27,9 +27,9 @@ std::string ListText(const std::vector<const TrialView*>& trials) {
   TextTable table({"trial", "state", "attempts", "test.accuracy", "failure"},
                   {Align::left, Align::left, Align::right, Align::right, Align::left});
   for (const TrialView* trial : trials)
-    table.Add({FormatTrialName(trial->spec), std::string(StateName(trial->state)), std::to_string(trial->attempts),
+    table.Add({FormatTrialName(trial->spec), std::string(GetStateName(trial->state)), std::to_string(trial->attempts),
                FormatAccuracy(*trial), FindFailureWord(*trial)});
-  return table.Render() + TrialsText(static_cast<std::int64_t>(trials.size())) + "\n";
+  return table.Render() + FormatTrialCount(static_cast<std::int64_t>(trials.size())) + "\n";
 }
 
 std::string NamesText(const std::vector<const TrialView*>& trials) {
@@ -42,7 +42,7 @@ void PrintJson(const Console& console, const std::vector<const TrialView*>& tria
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
   WriteWithArray([&console](std::string_view text) { console.Data(text); }, document, "trials", trials.size(),
-                 [&trials](std::size_t i) { return TrialText(*trials[i]); });
+                 [&trials](std::size_t i) { return FormatTrialJson(*trials[i]); });
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ void AddList(CLI::App& app, CommandLine& line) {
   list->add_flag("--names", line.list.names, "Their names alone, a line each");
 }
 
-int ListCommand(const Invocation& call) {
+int ExecuteList(const Invocation& call) {
   const Result<WhereFilter> filter = WhereFilter::Parse(call.line.list.where);
   if (!filter.ok()) return call.console.Fail(filter.status());
   const Result<ResultsView> view = OpenShownResults(call);
@@ -66,7 +66,7 @@ int ListCommand(const Invocation& call) {
   if (call.line.global.json)
     PrintJson(call.console, kept);
   else
-    call.console.Data(Printable(call.line.list.names ? NamesText(kept) : ListText(kept)));
+    call.console.Data(MakePrintable(call.line.list.names ? NamesText(kept) : ListText(kept)));
   return 0;
 }
 

@@ -90,15 +90,15 @@ std::int64_t FindExamples(const KnownSet& set, std::string_view part) {
 void ResolveSplit(const KnownSet& set, DataSpec& data) {
   SplitSpec& split = data.split;
   double sum = 0;
-  for (const auto& [range, source] :
-       {std::pair{&split.train, &split.train_source}, std::pair{&split.public_range, &split.public_source},
-        std::pair{&split.test, &split.test_source}, std::pair{&split.validation, &split.validation_source}}) {
-    if (source->fraction > 0) {
-      range->begin = static_cast<std::int64_t>(std::floor(sum * static_cast<double>(data.examples) + 1e-6));
-      sum += source->fraction;
-      range->end = static_cast<std::int64_t>(std::floor(sum * static_cast<double>(data.examples) + 1e-6));
-    } else if (!source->part.empty() && source->open_end) {
-      range->end = std::max(range->begin, FindExamples(set, source->part));
+  for (const SplitPart& part : kSplitParts) {
+    IndexRange& range = split.*part.range;
+    const SplitSource& source = split.*part.source;
+    if (source.fraction > 0) {
+      range.begin = static_cast<std::int64_t>(std::floor(sum * static_cast<double>(data.examples) + 1e-6));
+      sum += source.fraction;
+      range.end = static_cast<std::int64_t>(std::floor(sum * static_cast<double>(data.examples) + 1e-6));
+    } else if (!source.part.empty() && source.open_end) {
+      range.end = std::max(range.begin, FindExamples(set, source.part));
     }
   }
 }
@@ -216,10 +216,8 @@ bool AssumeAsRecorded(const std::vector<DataSpec>& recorded, DataSpec& data) {
   data.width = found->width;
   SplitSpec& split = data.split;
   const SplitSpec& then = found->split;
-  TakeRecorded(split.train_source, then.train_source, then.train, split.train);
-  TakeRecorded(split.public_source, then.public_source, then.public_range, split.public_range);
-  TakeRecorded(split.test_source, then.test_source, then.test, split.test);
-  TakeRecorded(split.validation_source, then.validation_source, then.validation, split.validation);
+  for (const SplitPart& part : kSplitParts)
+    TakeRecorded(split.*part.source, then.*part.source, then.*part.range, split.*part.range);
   return true;
 }
 
@@ -232,13 +230,11 @@ Status MayBeMissing(storage::Env& env, const DataSpec& data) {
 
 // How many examples the lists of an absent set's split name.
 Status CountLists(storage::Env& env, DataSpec& data) {
-  SplitSpec& split = data.split;
-  for (const auto& [range, source] :
-       {std::pair{&split.train, &split.train_source}, std::pair{&split.public_range, &split.public_source},
-        std::pair{&split.test, &split.test_source}, std::pair{&split.validation, &split.validation_source}}) {
-    if (source->list.empty()) continue;
-    RETORT_ASSIGN_OR_RETURN(const std::int64_t count, storage::CountListed(env, source->list));
-    *range = {0, count};
+  for (const SplitPart& part : kSplitParts) {
+    const SplitSource& source = data.split.*part.source;
+    if (source.list.empty()) continue;
+    RETORT_ASSIGN_OR_RETURN(const std::int64_t count, storage::CountListed(env, source.list));
+    data.split.*part.range = {0, count};
   }
   return {};
 }
@@ -312,12 +308,13 @@ Result<std::string> FindWeights(const std::string& text, PublishedFiles& publish
 // Error: also refused, for a file that has a published name and other bytes.
 Result<std::string> DigestWeights(storage::Env& env, const std::string& path, const PublishedFiles& published) {
   const auto named = published.find(path);
-  return named != published.end() ? storage::DigestPublished(env, named->second) : storage::FileDigest(env, path);
+  return named != published.end() ? storage::DigestPublished(env, named->second)
+                                  : storage::ComputeFileDigest(env, path);
 }
 
 // The variable as the process has it, or, where data may be absent, as the file writes it: no such path exists.
 std::optional<std::string> LookUp(const std::string& name, const std::string& file, std::vector<Diagnostic>& absent) {
-  if (std::optional<std::string> value = EnvironmentVariable(name)) return value;
+  if (std::optional<std::string> value = GetEnvironmentVariable(name)) return value;
   const bool told =
       std::any_of(absent.begin(), absent.end(), [&name](const Diagnostic& one) { return one.key == name; });
   if (!told)
@@ -434,7 +431,7 @@ LoadedSweep LoadOnce(storage::Env& env, const LoadRequest& asked, const std::opt
   hooks.unpacked = [&](const DataSpec& data) {
     if (const auto known = memory.unpacked.find(data.digest); known != memory.unpacked.end())
       return Result<std::string>(known->second);
-    Result<std::string> digest = storage::UnpackedDigest(env, data, cache);
+    Result<std::string> digest = storage::ComputeUnpackedDigest(env, data, cache);
     if (digest.ok()) memory.unpacked[data.digest] = *digest;
     // Whether an absent set was packed is not known: it counts as it was recorded.
     if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, data.path))

@@ -26,8 +26,8 @@ std::string LabelText(const MetricLabel& label) {
 
 std::string CatalogueText(std::size_t width) {
   std::string text;
-  for (const MetricFamily& family : monitoring::MetricCatalogue()) {
-    text.append(family.name).append("  ").append(MetricTypeName(family.type));
+  for (const MetricFamily& family : monitoring::GetMetricCatalogue()) {
+    text.append(family.name).append("  ").append(GetMetricTypeName(family.type));
     text.append(", ").append(family.unit).append("; series: ").append(DescribeMaxSeries(family)).append("\n");
     text += "  " + Wrap(std::string(family.help), width > 4 ? width - 2 : 108, 2) + "\n";
     for (const MetricLabel& label : family.labels)
@@ -39,7 +39,7 @@ std::string CatalogueText(std::size_t width) {
 nlohmann::ordered_json FamilyJson(const MetricFamily& family) {
   nlohmann::ordered_json object;
   object["name"] = family.name;
-  object["type"] = MetricTypeName(family.type);
+  object["type"] = GetMetricTypeName(family.type);
   object["unit"] = family.unit;
   object["help"] = family.help;
   object["series"] = DescribeMaxSeries(family);
@@ -58,7 +58,7 @@ void AddMetrics(CLI::App& app, CommandLine& line) {
   metrics->add_flag("--list", line.list_metrics, "Every metric, with or without a running sweep (the default)");
 }
 
-int MetricsCommand(const Invocation& call) {
+int ExecuteMetrics(const Invocation& call) {
   if (!call.line.global.json) {
     call.console.Text(CatalogueText(call.console.options().width));
     return 0;
@@ -66,8 +66,8 @@ int MetricsCommand(const Invocation& call) {
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["metrics"] = nlohmann::ordered_json::array();
-  for (const MetricFamily& family : monitoring::MetricCatalogue()) document["metrics"].push_back(FamilyJson(family));
-  call.console.Data(DocumentText(document));
+  for (const MetricFamily& family : monitoring::GetMetricCatalogue()) document["metrics"].push_back(FamilyJson(family));
+  call.console.Data(FormatDocument(document));
   return 0;
 }
 

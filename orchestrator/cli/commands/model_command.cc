@@ -213,7 +213,7 @@ void AddModel(CLI::App& app, CommandLine& line) {
   check->add_flag("--allow-non-finite", line.model.non_finite, "Let NaN and infinity in the weights through");
 }
 
-int ModelCommand(const Invocation& call) {
+int ExecuteModel(const Invocation& call) {
   const CommandLine& line = call.line;
   std::string layers;
   if (!line.model.sweep.empty()) {
@@ -231,7 +231,7 @@ int ModelCommand(const Invocation& call) {
     if (const Status may = CheckOutput(call.env, line.model.logits_out, {.force = line.force}); !may.ok())
       return call.console.Fail(may);
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
-  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  if (program.empty()) program = GetProgramDirectory() + "/retort-worker";
   const storage::UmaskScope users(call.umask);  // of what the worker writes
   const Result<std::string> answer =
       QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), cluster::kModelArgument,
@@ -245,12 +245,12 @@ int ModelCommand(const Invocation& call) {
     ordered_json document;
     document["schema_version"] = kSchemaVersion;
     document.update(report);
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   } else {
     call.console.Text(ReportText(report));
     if (!fits) call.console.Message(report.value("refusal", ""));
   }
-  return fits ? 0 : ExitCode(StatusCode::refused);
+  return fits ? 0 : GetExitCode(StatusCode::refused);
 }
 
 }  // namespace retort::orchestrator::cli

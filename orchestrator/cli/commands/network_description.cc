@@ -10,7 +10,7 @@
 #include "cluster/worker_questions.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/privacy/image_claims.h"
 #include "orchestrator/agent/worker_query.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/version.h"
@@ -40,7 +40,7 @@ Result<std::string> AskAboutNetwork(const Invocation& call, const TrialSpec& spe
                                     const std::string& order) {
   constexpr std::chrono::seconds kSilence{120};
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
-  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  if (program.empty()) program = GetProgramDirectory() + "/retort-worker";
   return QueryWorker({program, cluster::MakeWorkerEnvironment(call.environment, {}), argument, order,
                       "the question about the network " + spec.network, kSilence},
                      [](const cluster::Progress&) {});
@@ -55,12 +55,12 @@ ordered_json DescribeTrial(const TrialSpec& spec, const std::vector<privacy::Cla
           {"std", scale.std},
           {"trial", spec.id.Hex()},
           {"name", FormatTrialName(spec)},
-          {"retort", VersionText()},
-          {"claims", ClaimsJson(claims)}};
+          {"retort", FormatVersion()},
+          {"claims", MakeClaimsJson(claims)}};
 }
 
 ordered_json DescribeGenerator(const TrialView& trial) {
-  return DescribeTrial(trial.spec, trial.row ? privacy::ComputePictureClaims(trial.spec, trial.row->claims)
+  return DescribeTrial(trial.spec, trial.row ? privacy::ComputeImageClaims(trial.spec, trial.row->claims)
                                              : std::vector<privacy::Claim>());
 }
 

@@ -29,7 +29,7 @@ namespace retort::orchestrator::cli {
 // it is, and `claims`.
 [[nodiscard]] nlohmann::ordered_json DescribeTrial(const TrialSpec& spec, const std::vector<privacy::Claim>& claims);
 
-// The same of what is in a file of its generator, whose claims are those that hold for pictures (picture_claims.h).
+// The same of what is in a file of its generator, whose claims are those that hold for images (image_claims.h).
 [[nodiscard]] nlohmann::ordered_json DescribeGenerator(const TrialView& trial);
 
 // What a program needs in order to build the network: version (of these fields), network, layers, image, classes, how

@@ -98,7 +98,7 @@ Result<ResultsView> OpenPackedResults(const Invocation& call, const std::string&
 }
 
 mode_t ChooseUmask(const Invocation& call, const std::string& results) {
-  return storage::IsReadableByOthers(JournalPath(results)) ? call.umask : storage::kPrivateUmask | call.umask;
+  return storage::IsReadableByOthers(GetJournalPath(results)) ? call.umask : storage::kPrivateUmask | call.umask;
 }
 
 CostCache OpenCosts(const Invocation& call) {

@@ -59,7 +59,7 @@ void AddPlan(CLI::App& app, CommandLine& line, RawWords& words) {
       ->check(CLI::Range(2, 4096));
 }
 
-int PlanCommand(const Invocation& call) {
+int ExecutePlan(const Invocation& call) {
   const CommandLine& line = call.line;
   // What is stored is told apart from what is new by the data's digests: a comparison needs the files.
   LoadedSweep loaded =

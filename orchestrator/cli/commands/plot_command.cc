@@ -8,7 +8,7 @@
 #include "orchestrator/cli/commands/load_sweep.h"
 #include "orchestrator/cli/commands/open_results.h"
 #include "orchestrator/cli/commands/output_file.h"
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/plot/render.h"
 #include "orchestrator/results/refuted_claims.h"
@@ -24,7 +24,7 @@ namespace retort::orchestrator::cli {
 namespace {
 
 Result<std::vector<FigureSpec>> ChosenFigures(const SweepPlan& plan, const std::string& name) {
-  if (plan.figures.empty() && name.empty()) return std::vector<FigureSpec>{DefaultFigure(plan)};
+  if (plan.figures.empty() && name.empty()) return std::vector<FigureSpec>{MakeDefaultFigure(plan)};
   if (name.empty()) return plan.figures;
   std::vector<std::string> names;
   for (const FigureSpec& figure : plan.figures) {
@@ -81,9 +81,7 @@ class FigureWriter {
     const auto recorded = [this](const TrialView& trial) {
       return storage::ReadAttemptResults(view_.directory + "/" + trial.row->attempt_file);
     };
-    const auto pictures = [this, &spec](const DataSpec& data) {
-      return ReadSplitPictures(call_.env, data, spec.count);
-    };
+    const auto pictures = [this, &spec](const DataSpec& data) { return ReadSplitImages(call_.env, data, spec.count); };
     RETORT_ASSIGN_OR_RETURN(const FigureData data,
                             BuildFigure(spec, {plan_, view_, published, recorded, plan_.profile == "smoke", pictures}));
     std::vector<std::string> files;
@@ -93,9 +91,9 @@ class FigureWriter {
       RETORT_RETURN_IF_ERROR(Draw(data, files));
       if (data.missing > 0)
         call_.console.Message(spec.name + ": " + std::to_string(data.missing) + " of " + std::to_string(data.all) +
-                              " points are missing; `" + SweepCommand("run", call_.line) + "` measures them.");
+                              " points are missing; `" + FormatSweepCommand("run", call_.line) + "` measures them.");
     }
-    documents_.push_back(FigureJson(data, files));
+    documents_.push_back(MakeFigureJson(data, files));
     return {};
   }
 
@@ -107,22 +105,22 @@ class FigureWriter {
     all_drawn_ = false;
     std::string what = "there is nothing to draw for " + data.spec.name + ": ";
     const std::string& from = call_.line.from;
-    const bool kept = from.empty() || !ShowsPictures(data.spec.kind);
+    const bool kept = from.empty() || !ShowsImages(data.spec.kind);
     if (!kept)
       what += from + " holds rows, and rows keep no pictures: draw it where the sweep ran";
-    else if (ShowsPictures(data.spec.kind))
+    else if (ShowsImages(data.spec.kind))
       what += "no trial of it has ended and kept samples";
     else
       what += "no " + data.spec.y + " is stored in " + (from.empty() ? view_.directory : from);
     if (!data.spec.published.empty()) what += ", and no value of " + data.spec.published + " fits";
-    call_.console.Message(what + (kept ? ". `" + SweepCommand("run", call_.line) + "` measures it." : "."));
+    call_.console.Message(what + (kept ? ". `" + FormatSweepCommand("run", call_.line) + "` measures it." : "."));
     for (const std::string& warning : data.warnings) call_.console.Message("warning: " + warning);
   }
 
   Status Draw(const FigureData& data, std::vector<std::string>& files) {
     const storage::UmaskScope modes(call_.line.out.empty() ? ChooseUmask(call_, view_.directory) : call_.umask);
     RETORT_RETURN_IF_ERROR(call_.env.CreateDirectories(folder_));
-    const plot::Picture picture = MakePicture(data);
+    const plot::Chart picture = MakeChart(data);
     for (const auto& [format, name] : {std::pair{plot::Format::svg, "svg"}, std::pair{plot::Format::png, "png"},
                                        std::pair{plot::Format::pdf, "pdf"}}) {
       const bool both = call_.line.plot.format == "both" && format != plot::Format::pdf;
@@ -160,7 +158,7 @@ void AddPlot(CLI::App& app, CommandLine& line, RawWords& words) {
   plot->add_flag("--force", line.force, "Also over files that are no figures of retort's");
 }
 
-int PlotCommand(const Invocation& call) {
+int ExecutePlot(const Invocation& call) {
   const CommandLine& line = call.line;
   const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, false, true,
                                                      line.global.results, ReadArchivedInputs(call)});
@@ -181,7 +179,7 @@ int PlotCommand(const Invocation& call) {
     document["schema_version"] = kSchemaVersion;
     document["sweep"] = loaded.plan->name;
     document["figures"] = writer.documents();
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   }
   return writer.all_drawn() ? 0 : 1;
 }

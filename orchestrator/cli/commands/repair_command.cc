@@ -31,9 +31,9 @@ std::string PlanJson(const RepairPlan& plan, const std::string& directory, const
   document["items"] = nlohmann::ordered_json::array();
   for (const RepairItem& item : plan.items)
     document["items"].push_back(
-        {{"where", item.where}, {"what", item.what}, {"action", ActionName(item.action)}, {"remedy", item.remedy}});
+        {{"where", item.where}, {"what", item.what}, {"action", GetActionName(item.action)}, {"remedy", item.remedy}});
   document["notes"] = plan.notes;
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 std::string PlanText(const RepairPlan& plan, const std::string& directory, const Outcome& outcome, std::size_t width) {
@@ -61,7 +61,7 @@ void AddRepair(CLI::App& app, CommandLine& line) {
   repair->add_flag("--apply", line.apply, "Do it; what is taken out of the way is kept in quarantine-<n>/");
 }
 
-int RepairCommand(const Invocation& call) {
+int ExecuteRepair(const Invocation& call) {
   const Result<FoundResults> found = FindResults(call.env, call.line.global.results);
   if (!found.ok()) return call.console.Fail(found.status());
   const std::string& directory = found->directory;
@@ -80,7 +80,7 @@ int RepairCommand(const Invocation& call) {
   call.console.Text(call.line.global.json ? PlanJson(*plan, directory, outcome)
                                           : PlanText(*plan, directory, outcome, call.console.options().width));
   const bool sound = outcome.applied ? plan->BeyondRepair() == 0 : plan->items.empty();
-  return sound ? 0 : ExitCode(StatusCode::damage);
+  return sound ? 0 : GetExitCode(StatusCode::damage);
 }
 
 }  // namespace retort::orchestrator::cli

@@ -51,7 +51,7 @@ ReportPage ReadArchivedPage(const Invocation& call, ResultsView& view, const std
                    "\n# its rows as a results folder, for what follows\nretort import " + from + " --results " + folder,
                folder);
   // Sentences about files that cannot be read name them where they were.
-  ReplaceAll(EscapedHtml(gone), folder, page.html);
+  ReplaceAll(EscapeHtml(gone), folder, page.html);
   for (std::string& trouble : page.troubles) ReplaceAll(gone, folder, trouble);
   return page;
 }
@@ -67,7 +67,7 @@ std::string MakeJson(const ResultsView& view, const std::string& from, const Rep
   document["detailed"] = page.detailed;
   document["left_out"] = page.left_out;
   document["unreadable"] = page.troubles;
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void AddReport(CLI::App& app, CommandLine& line) {
       ->type_name("FILE");
 }
 
-int ReportCommand(const Invocation& call) {
+int ExecuteReport(const Invocation& call) {
   const Result<FoundResults> found = FindResults(call.env, call.line.global.results);
   if (!found.ok()) return call.console.Fail(found.status());
   if (found->chosen) call.console.Message("results: " + found->directory);

@@ -46,7 +46,7 @@ std::string DescribeNextStep(const RunEnding& ending) {
   if (ending.code == kSomeFailed)
     return fmt::format("next: `{}` names the causes; then `{}`", AddResultsOption("retort status", ending.results),
                        AddResultsOption("retort retry --failed", ending.results));
-  if (ending.code == ExitCode(StatusCode::environment))
+  if (ending.code == GetExitCode(StatusCode::environment))
     return fmt::format(
         "next: make room on the disk of {}, and run the same command again: it tries again what the "
         "disk had ended",
@@ -57,7 +57,7 @@ std::string DescribeNextStep(const RunEnding& ending) {
 RunOptions ReadRunOptions(const Invocation& call) {
   RunOptions options;
   options.environment = call.environment;
-  options.version = VersionText();
+  options.version = FormatVersion();
   options.build_facts = BuildFacts();
   options.slots = std::max(call.line.slots, 1);
   options.oversubscribe_gpu = call.line.oversubscribe_gpu;
@@ -82,13 +82,13 @@ std::optional<int> LimitToAllocation(const Invocation& call, RunOptions& options
   const cluster::AllocationEnd& end = **found;
   const double now = ReadClocks().unix_seconds;
   const double work = cluster::ComputeWorkSeconds(end, now, options.grace_seconds);
-  const std::string ends =
-      fmt::format("the allocation ends in {} ({})", DurationText(std::max(0.0, end.unix_seconds - now)), end.named_by);
+  const std::string ends = fmt::format("the allocation ends in {} ({})",
+                                       FormatDuration(std::max(0.0, end.unix_seconds - now)), end.named_by);
   if (work <= 0) {
     call.console.Message(fmt::format("{}: too little to start anything; run the same command in a new one", ends));
-    return ExitCode(StatusCode::cancelled);
+    return GetExitCode(StatusCode::cancelled);
   }
-  call.console.Message(fmt::format("{}; work stops, saved, in {}", ends, DurationText(work)));
+  call.console.Message(fmt::format("{}; work stops, saved, in {}", ends, FormatDuration(work)));
   const double limit = options.time_limit_seconds;
   options.time_limit_seconds = limit > 0 ? std::min(limit, work) : work;
   return std::nullopt;
@@ -106,7 +106,7 @@ void PrintOutcome(const Invocation& call, const std::string& results, int code) 
   document["counts"] = nlohmann::ordered_json::object();
   if (view.ok())
     for (const auto& [state, count] : CountStates(*view)) document["counts"][state] = count;
-  call.console.Data(DocumentText(document));
+  call.console.Data(FormatDocument(document));
 }
 
 bool AllEnded(storage::Env& env, const std::string& results) {
@@ -139,7 +139,7 @@ std::string DescribeSearching(const SearchSpec& search) {
 
 void SayNext(const Invocation& call, const std::string& results, int code) {
   const CommandLine& line = call.line;
-  RunEnding ending{code, true, line.sweep, results, SweepCommand("table", line)};
+  RunEnding ending{code, true, line.sweep, results, FormatSweepCommand("table", line)};
   if (code == 1) ending.all_ended = AllEnded(call.env, results);
   call.console.Message(DescribeNextStep(ending));
 }
@@ -154,11 +154,11 @@ std::optional<SweepEnd> FindEnd(const Invocation& call, const std::string& sweep
   if (!code.ok()) {
     if (code.status().code() == StatusCode::cancelled || IsFolderLocked(call.env, results)) return std::nullopt;
     end.message = code.status().message();
-    end.exit_code = ExitCode(code.status().code());
+    end.exit_code = GetExitCode(code.status().code());
     return end;
   }
   end.exit_code = *code;
-  if (*code == ExitCode(StatusCode::environment)) end.message = "the disk of " + end.results + " is full or broken";
+  if (*code == GetExitCode(StatusCode::environment)) end.message = "the disk of " + end.results + " is full or broken";
   if (*code != 0 && *code != kSomeFailed) return end.message.empty() ? std::nullopt : std::optional(end);
   const Result<ResultsView> view = ReadJournaled(call.env, results);
   if (view.ok()) return DescribeEnd(*view, *code);
@@ -235,7 +235,7 @@ void AddRun(CLI::App& app, CommandLine& line, RawWords& words) {
       ->needs(stall);
 }
 
-int RunCommand(const Invocation& call) {
+int ExecuteRun(const Invocation& call) {
   // How a sweep ends does not hang on who reads of it. The document at its end is for somebody.
   std::signal(SIGPIPE, SIG_IGN);
   RunOptions options = ReadRunOptions(call);
@@ -273,7 +273,7 @@ int RunCommand(const Invocation& call) {
   // Where it cannot be written, the next `status` reads the journal. Who was interrupted does not wait for it.
   if (*code == 0 || *code == 1) {
     const CostCache costs = OpenCostCache(call.env, call.environment);
-    (void)StoreSummary(call.env, options.results, costs, VersionText());
+    (void)StoreSummary(call.env, options.results, costs, FormatVersion());
   }
   if (line.global.json) {
     std::signal(SIGPIPE, SIG_DFL);

@@ -15,7 +15,7 @@
 #include "experiments/base/number_text.h"
 #include "experiments/methods/methods.h"
 #include "experiments/methods/spec_codec.h"
-#include "experiments/privacy/picture_claims.h"
+#include "experiments/privacy/image_claims.h"
 #include "orchestrator/agent/worker_query.h"
 #include "orchestrator/cli/commands/commands.h"
 #include "orchestrator/cli/commands/open_results.h"
@@ -25,7 +25,7 @@
 #include "orchestrator/process/environment.h"
 #include "orchestrator/results/synthetic_store.h"
 #include "orchestrator/results/trial_names.h"
-#include "storage/datasets/picture_writer.h"
+#include "storage/datasets/image_set_writer.h"
 #include "storage/files/file_modes.h"
 #include "storage/files/temporary_folder.h"
 #include "storage/results/attempt_file.h"
@@ -43,8 +43,8 @@ struct SampleSource {
   const ResultsView& view;
   const TrialView& trial;
   storage::AttemptFile file;
-  storage::PictureSet set;               // with the count that was asked for
-  std::vector<privacy::Claim> pictures;  // of the pictures; those of the labels are the row's
+  storage::WrittenImages set;            // with the count that was asked for
+  std::vector<privacy::Claim> pictures;  // of the images; those of the labels are the row's
   const TrialView* teacher = nullptr;    // with a row; null where there is none
 };
 
@@ -53,8 +53,8 @@ Result<SampleSource> FindSource(const CommandLine& line, const ResultsView& view
   const std::string name = FormatTrialName(trial->spec);
   if (trial->state != TrialState::succeeded || !trial->row || trial->row->attempt_file.empty())
     return UsageError(fmt::format("{} is {}: only a trial that has succeeded leaves a generator (`{}` says more).",
-                                  name, StateName(trial->state),
-                                  AddResultsOption(TrialCommand("explain", trial->spec), view.directory)));
+                                  name, GetStateName(trial->state),
+                                  AddResultsOption(FormatTrialCommand("explain", trial->spec), view.directory)));
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, *trial));
   const auto is_generator = [](const storage::TensorBlob& blob) { return blob.name.starts_with("generator/"); };
   if (std::none_of(file.parameters.begin(), file.parameters.end(), is_generator) || !file.samples || !file.evaluation)
@@ -63,7 +63,7 @@ Result<SampleSource> FindSource(const CommandLine& line, const ResultsView& view
   const std::vector<std::int64_t>& shape = source.file.samples->images.shape;
   if (shape.size() != 4) return DamageError("'" + trial->row->attempt_file + "' has samples of another shape.");
   source.set = {line.sample.count, shape[1], shape[2], shape[3], source.file.evaluation->classes};
-  source.pictures = privacy::ComputePictureClaims(trial->spec, trial->row->claims);
+  source.pictures = privacy::ComputeImageClaims(trial->spec, trial->row->claims);
   for (const TrialView& other : view.trials)
     if (trial->spec.parent && other.spec.id == *trial->spec.parent && other.row) source.teacher = &other;
   return source;
@@ -74,7 +74,7 @@ bool IsProvenForExamples(const privacy::Claim& claim) {
          std::isfinite(claim.epsilon);
 }
 
-// Labels of new pictures by the teacher are new answers. Those of a teacher that was trained with DP-SGD cost nothing
+// Labels of new images by the teacher are new answers. Those of a teacher that was trained with DP-SGD cost nothing
 // more; those of another would have to be charged, which the row of a trial that has ended cannot be.
 Result<SampleLabels> ChooseTeacherLabels(const SampleSource& source) {
   const TrialSpec& spec = source.trial.spec;
@@ -136,7 +136,7 @@ cluster::SampleOrder MakeSampleOrder(const CommandLine& line, const SampleSource
 Result<cluster::SampleReport> RequestSamples(const Invocation& call, const cluster::SampleOrder& order,
                                              const std::string& name) {
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
-  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  if (program.empty()) program = GetProgramDirectory() + "/retort-worker";
   std::string phase;
   auto said = std::chrono::steady_clock::now();
   const auto say = [&](const cluster::Progress& news) {  // a line when something else begins, and once a minute
@@ -184,7 +184,7 @@ ordered_json EvaluationJson(const std::optional<cluster::SampleEvaluation>& eval
   return json;
 }
 
-// What lies beside the pictures, and what --json prints.
+// What lies beside the images, and what --json prints.
 ordered_json SampleJson(const CommandLine& line, const SampleSource& source, SampleLabels labels,
                         const cluster::SampleReport& report, const std::string& warning) {
   const TrialView& trial = source.trial;
@@ -205,13 +205,13 @@ ordered_json SampleJson(const CommandLine& line, const SampleSource& source, Sam
                    {"labels", DescribeLabels(labels)},
                    {"label_counts", report.labels},
                    {"sha256", report.digest}});
-  document["claims"] = {{"pictures", ClaimsJson(source.pictures)}, {"labels", ClaimsJson(trial.row->claims)}};
+  document["claims"] = {{"pictures", MakeClaimsJson(source.pictures)}, {"labels", MakeClaimsJson(trial.row->claims)}};
   document["warning"] = warning.empty() ? ordered_json() : ordered_json(warning);
   document["evaluation"] = EvaluationJson(report.evaluation);
   return document;
 }
 
-// Beside the trial, so that tables show it. One who may read results and not write them has pictures and figures all
+// Beside the trial, so that tables show it. One who may read results and not write them has images and figures all
 // the same, and is told.
 void KeepEvaluation(const Invocation& call, const SampleSource& source, SampleLabels labels,
                     const cluster::SampleReport& report) {
@@ -233,7 +233,7 @@ std::string SampleText(const CommandLine& line, const std::string& name, const c
       "\na fresh {} trained on {} of them, chosen by {} others (epoch {} of {}): {} % of {} test examples; FID {:.3f} "
       "in {}",
       found.network, CountText(found.training), CountText(found.held_out), found.epoch, found.epochs,
-      PercentText(found.accuracy), CountText(found.test), found.frechet_distance, cluster::kFrechetFeatures);
+      FormatPercent(found.accuracy), CountText(found.test), found.frechet_distance, cluster::kFrechetFeatures);
   return text;
 }
 
@@ -249,7 +249,7 @@ void AddSample(CLI::App& app, CommandLine& line, RawWords& words) {
       ->add_option("--format", line.sample.format,
                    "idx (grey, as MNIST), png (a folder a class), npz, or webdataset (tar archives)")
       ->required()
-      ->check(CLI::IsMember(storage::ListPictureFormats()));
+      ->check(CLI::IsMember(storage::ListImageSetFormats()));
   command->add_option("--out", line.out, "The folder to write")->required()->type_name("PATH");
   command
       ->add_option("--labels", line.sample.labels,
@@ -264,7 +264,7 @@ void AddSample(CLI::App& app, CommandLine& line, RawWords& words) {
   command->add_flag("--force", line.force, "Also over a folder of samples that is there");
 }
 
-int SampleCommand(const Invocation& call) {
+int ExecuteSample(const Invocation& call) {
   CommandLine line = call.line;
   line.out = TrimFolderPath(line.out);
   if (const Status may = CheckOutputFolder(call.env, line.out, kSampleFolder, line.force); !may.ok())
@@ -273,12 +273,12 @@ int SampleCommand(const Invocation& call) {
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<SampleSource> source = FindSource(line, *view);
   if (!source.ok()) return call.console.Fail(source.status());
-  if (const Status fits = storage::CheckPictureFormat(line.sample.format, source->set); !fits.ok())
+  if (const Status fits = storage::CheckImageSetFormat(line.sample.format, source->set); !fits.ok())
     return call.console.Fail(fits);
   const Result<SampleLabels> labels = ChooseSampleLabels(line, *source);
   if (!labels.ok()) return call.console.Fail(labels.status());
-  const std::string warning = privacy::WarnOfPictures(source->pictures);
-  call.console.Message(warning.empty() ? "the pictures carry " + privacy::DescribePictures(source->pictures)
+  const std::string warning = privacy::WarnOfImages(source->pictures);
+  call.console.Message(warning.empty() ? "the pictures carry " + privacy::DescribeImages(source->pictures)
                                        : "warning: " + warning);
   const storage::UmaskScope users(call.umask);  // also of what the worker writes
   Result<storage::TemporaryFolder> folder = storage::TemporaryFolder::For(line.out);
@@ -289,7 +289,7 @@ int SampleCommand(const Invocation& call) {
   if (!report.ok()) return call.console.Fail(report.status());
   ordered_json document = SampleJson(line, *source, *labels, *report, warning);
   const std::string sidecar = folder->path() + "/" + std::string(kSampleFolder.file);
-  Status written = WriteOutput(call.env, sidecar, DocumentText(document), {});
+  Status written = WriteOutput(call.env, sidecar, FormatDocument(document), {});
   if (written.ok())
     written =
         folder->Publish(line.force ? storage::TemporaryFolder::Over::folder : storage::TemporaryFolder::Over::nothing);
@@ -297,7 +297,7 @@ int SampleCommand(const Invocation& call) {
   KeepEvaluation(call, *source, *labels, *report);
   if (line.global.json) {
     document["out"] = line.out;
-    call.console.Data(DocumentText(document));
+    call.console.Data(FormatDocument(document));
   } else {
     call.console.Message(SampleText(line, name, *report));
   }

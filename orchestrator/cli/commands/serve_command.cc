@@ -147,7 +147,7 @@ Result<monitoring::HttpOptions> ReadHttpOptions(const ServeArguments& asked) {
 
 Status DescribeBusyPort(const ServeArguments& asked) {
   return EnvironmentError(
-      "The page cannot be served on " + monitoring::InBrackets(asked.address) +
+      "The page cannot be served on " + monitoring::BracketHost(asked.address) +
       (asked.port >= 0 ? ":" + std::to_string(asked.port) + ": the port is in use, or" : ":") +
       " the address is not one of this host" + (asked.tls.empty() ? "" : ", or the certificate cannot be used") +
       ". Name another --port, or none to take the next free one from " + std::to_string(kFirstPagePort) + ".");
@@ -159,7 +159,7 @@ std::string MakeJson(const std::string& directory, const std::string& url, std::
   document["results"] = directory;
   document["url"] = url;
   document["port"] = port;
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 Result<int> Serve(const Invocation& call, const std::string& directory) {
@@ -211,7 +211,7 @@ void AddServe(CLI::App& app, CommandLine& line) {
       ->type_name("FILE");
 }
 
-int ServeCommand(const Invocation& call) {
+int ExecuteServe(const Invocation& call) {
   const std::string& named = call.line.serve.results;
   if (!named.empty() && !call.line.global.results.empty())
     return call.console.Fail(UsageError("RESULTS and --results both name the folder: leave one of them out."));

@@ -60,15 +60,15 @@ std::vector<storage::LedgerEntry> FindLedger(const ResultsView& view, TrialId tr
 }
 
 std::string RowText(const TrialView& trial) {
-  std::string out = fmt::format("{}: {}, {} {}\n", FormatTrialName(trial.spec), StateName(trial.state), trial.attempts,
-                                trial.attempts == 1 ? "attempt" : "attempts");
+  std::string out = fmt::format("{}: {}, {} {}\n", FormatTrialName(trial.spec), GetStateName(trial.state),
+                                trial.attempts, trial.attempts == 1 ? "attempt" : "attempts");
   out += fmt::format("  id {}\n", trial.spec.id.Hex());
   if (trial.failure != FailureKind::none)
-    out += fmt::format("  last failure: {}{}\n", FailureName(trial.failure),
+    out += fmt::format("  last failure: {}{}\n", GetFailureName(trial.failure),
                        trial.detail.empty() ? "" : ": " + trial.detail);
   for (const auto& [key, value] : trial.spec.axes) out += fmt::format("  {} = {}\n", key, value);
   if (!trial.row) return out + "  no row yet\n";
-  for (const auto& [name, value] : trial.row->metrics) out += fmt::format("  {}: {}\n", name, ShortNumber(value));
+  for (const auto& [name, value] : trial.row->metrics) out += fmt::format("  {}: {}\n", name, FormatShortNumber(value));
   for (const auto& [name, value] : trial.row->timings) out += fmt::format("  {}: {:.4g}\n", name, value);
   if (const int workers = ReadRunTerms(trial.row->provenance_json).per_gpu; workers > 1)
     out += fmt::format("  a test: {} workers shared each GPU (--oversubscribe-gpu), so times say nothing\n", workers);
@@ -88,15 +88,15 @@ std::string ClaimsText(const TrialView& trial, const std::vector<storage::Ledger
   if (!trial.row) return "";
   std::string out = "\nPrivacy\n  " + Wrap(MakeStatement(trial, ledger), width - 2, 2) + "\n\nClaims\n";
   for (const privacy::Claim& claim : trial.row->claims)
-    out += "  " + Wrap(PrivacyParagraph(claim), width - 2, 4) + "\n";
+    out += "  " + Wrap(FormatPrivacyParagraph(claim), width - 2, 4) + "\n";
   return out;
 }
 
 // What audits said of the present result; empty without one.
 std::string AuditText(const std::optional<privacy::AuditReport>& audit, std::size_t width) {
   if (!audit) return "";
-  std::string out = "\nAudits\n" + FindingsText(*audit, width);
-  for (const std::string& sentence : Contradictions(*audit))
+  std::string out = "\nAudits\n" + FormatFindings(*audit, width);
+  for (const std::string& sentence : ListContradictions(*audit))
     out += "  " + Wrap("AUDIT FAILED: " + sentence, width - 2, 4) + "\n";
   return out;
 }
@@ -109,8 +109,8 @@ std::string EventText(const storage::LedgerEntry& entry) {
                            ? "all charge the same"
                            : fmt::format("they charge in {} ways", event.selection->candidates.size()));
   std::string text =
-      fmt::format("sensitivity {}, noise {}", ShortNumber(event.sensitivity), ShortNumber(event.noise_std));
-  if (event.sampling_rate < 1) text += fmt::format(", sampled at {}", ShortNumber(event.sampling_rate));
+      fmt::format("sensitivity {}, noise {}", FormatShortNumber(event.sensitivity), FormatShortNumber(event.noise_std));
+  if (event.sampling_rate < 1) text += fmt::format(", sampled at {}", FormatShortNumber(event.sampling_rate));
   return text;
 }
 
@@ -164,17 +164,17 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
                       const std::string& lost, const std::optional<privacy::AuditReport>& audit) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
-  document.update(TrialJson(trial));
+  document.update(MakeTrialJson(trial));
   document["timings"] = ordered_json::object();
   if (trial.row)
     for (const auto& [name, value] : trial.row->timings) document["timings"][name] = value;
   document["oversubscribe_gpu"] = trial.row ? ReadRunTerms(trial.row->provenance_json).per_gpu : 1;
   document["statement"] = MakeStatement(trial, ledger);
-  document["claims"] = trial.row ? ClaimsJson(trial.row->claims) : ordered_json::array();
-  document["audit"] = audit ? FindingsJson(*audit) : ordered_json();
+  document["claims"] = trial.row ? MakeClaimsJson(trial.row->claims) : ordered_json::array();
+  document["audit"] = audit ? MakeFindingsJson(*audit) : ordered_json();
   document["ledger"] = ordered_json::array();
-  for (const storage::LedgerEntry& entry : ledger) document["ledger"].push_back(LedgerEntryJson(entry));
-  document["data_total"] = total ? SpendingJson(*total) : ordered_json();
+  for (const storage::LedgerEntry& entry : ledger) document["ledger"].push_back(MakeLedgerEntryJson(entry));
+  document["data_total"] = total ? MakeSpendingJson(*total) : ordered_json();
   document["files"] = ordered_json::array();
   for (const StoredFile& file : files) document["files"].push_back({{"path", file.path}, {"bytes", file.bytes}});
   document["missing_file"] = lost;
@@ -188,7 +188,7 @@ void AddShow(CLI::App& app, RawWords& words) {
   show->add_option("TRIAL", words.trial, "Id, unique prefix of an id, or shown name")->required();
 }
 
-int ShowCommand(const Invocation& call) {
+int ExecuteShow(const Invocation& call) {
   const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> found = FindTrial(*view, call.line.trial);
@@ -203,7 +203,7 @@ int ShowCommand(const Invocation& call) {
   const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(call.env, view->directory, trial);
   if (!audit.ok()) return call.console.Fail(audit.status());
   if (call.line.global.json) {
-    call.console.Data(DocumentText(ShowJson(trial, ledger, total, files, lost, *audit)));
+    call.console.Data(FormatDocument(ShowJson(trial, ledger, total, files, lost, *audit)));
     return 0;
   }
   const std::size_t width = call.console.options().width;

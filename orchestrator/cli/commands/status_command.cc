@@ -96,14 +96,14 @@ class StatusWatch {
     printed_ = status.counts;
     if (live_) screen_ = MeasureScreen(screen_, STDOUT_FILENO);
     if (status.finished && !view.running) {  // a run that has just ended still publishes its results
-      const std::string text = call_.console.Fitted(FinalStatusAsText(status, clock, width));
+      const std::string text = call_.console.Fitted(FormatFinalStatusText(status, clock, width));
       call_.console.Data(live_ ? block_.Erase(screen_) + text : text);
       return 0;
     }
     if (live_)
       Redraw(status, clock);
     else if (changed)
-      call_.console.Text(StatusAsText(status, clock, width));
+      call_.console.Text(FormatStatusText(status, clock, width));
     return std::nullopt;
   }
 
@@ -159,8 +159,8 @@ int WatchStatus(const Invocation& call) {
 }
 
 void Print(const Invocation& call, const SweepStatus& status, double clock) {
-  call.console.Text(call.line.global.json ? StatusAsJson(status)
-                                          : StatusAsText(status, clock, call.console.options().width));
+  call.console.Text(call.line.global.json ? FormatStatusJson(status)
+                                          : FormatStatusText(status, clock, call.console.options().width));
 }
 
 bool IsAlone(const RootCharges& root) {
@@ -171,14 +171,14 @@ bool IsAlone(const RootCharges& root) {
 // data.
 bool PrintSummarised(const Invocation& call, const std::string& results, const std::string& sources,
                      const CostModel& costs) {
-  std::optional<SweepSummary> summary = ReadSummary(call.env, results, sources, VersionText());
+  std::optional<SweepSummary> summary = ReadSummary(call.env, results, sources, FormatVersion());
   if (!summary) return false;
   const RootCharges root =
       ReadRoot(call.env, results, summary->digests, summary->view.unpacked, {}, summary->view.noted_root);
   if (!IsAlone(root)) return false;
   for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
   const double clock = ReadClocks().unix_seconds;
-  Print(call, StatusFrom(summary->view, std::move(summary->trials), costs, clock), clock);
+  Print(call, MakeSweepStatus(summary->view, std::move(summary->trials), costs, clock), clock);
   return true;
 }
 
@@ -189,7 +189,7 @@ void AddStatus(CLI::App& app, CommandLine& line) {
   status->add_flag("--watch", line.watch, "Refresh every two seconds until the sweep ends");
 }
 
-int StatusCommand(const Invocation& call) {
+int ExecuteStatus(const Invocation& call) {
   if (call.line.watch) return WatchStatus(call);
   const Result<std::string> results = LocateResults(call);
   if (!results.ok()) return call.console.Fail(results.status());
@@ -202,9 +202,9 @@ int StatusCommand(const Invocation& call) {
   const double clock = ReadClocks().unix_seconds;
   const CostModel costs = ReadKnownCosts(cache, &*view);
   const TrialsStatus trials = ComputeTrialsStatus(*view, costs, clock, &root);
-  Print(call, StatusFrom(*view, trials, costs, clock), clock);
+  Print(call, MakeSweepStatus(*view, trials, costs, clock), clock);
   // Where it cannot be written, the next one reads the journal too.
-  if (sources && IsAlone(root)) (void)StoreSummary(call.env, *sources, *view, trials, VersionText());
+  if (sources && IsAlone(root)) (void)StoreSummary(call.env, *sources, *view, trials, FormatVersion());
   return 0;
 }
 

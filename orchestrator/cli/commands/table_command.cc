@@ -28,7 +28,7 @@ namespace retort::orchestrator::cli {
 namespace {
 
 Result<std::vector<TableSpec>> ChosenTables(const SweepPlan& plan, const std::string& name) {
-  if (name.empty()) return plan.tables.empty() ? std::vector<TableSpec>{DefaultTable(plan)} : plan.tables;
+  if (name.empty()) return plan.tables.empty() ? std::vector<TableSpec>{MakeDefaultTable(plan)} : plan.tables;
   std::vector<std::string> names;
   for (const TableSpec& table : plan.tables) {
     if (table.name == name) return std::vector<TableSpec>{table};
@@ -42,14 +42,14 @@ Result<std::vector<TableSpec>> ChosenTables(const SweepPlan& plan, const std::st
 
 std::string Formatted(const std::vector<ResultTable>& tables, const std::string& format,
                       const ConsoleOptions& console) {
-  if (format == "json") return TablesAsJson(tables);
+  if (format == "json") return FormatTablesJson(tables);
   std::string out;
   for (const ResultTable& table : tables) {
     const bool first = out.empty();
-    std::string text = format == "markdown" ? TableAsMarkdown(table)
-                       : format == "latex"  ? TableAsLatex(table)
-                       : format == "csv"    ? TableAsCsv(table)
-                                            : TableAsText(table, console.width, console.color_out);
+    std::string text = format == "markdown" ? FormatTableMarkdown(table)
+                       : format == "latex"  ? FormatTableLatex(table)
+                       : format == "csv"    ? FormatTableCsv(table)
+                                            : FormatTableText(table, console.width, console.color_out);
     out += (first ? "" : "\n") + text;
   }
   return out;
@@ -90,7 +90,7 @@ int Print(const Invocation& call, const Loaded& asked) {
   const Loaded loaded{AdoptReleased(asked.plan, *view), asked.specs, asked.results};
   if (const Status belongs = CheckBelongs(call, loaded.plan, *view); !belongs.ok()) return call.console.Fail(belongs);
   if (view->trials.empty())
-    call.console.Message("nothing is stored in " + loaded.results + " yet; `" + SweepCommand("run", line) +
+    call.console.Message("nothing is stored in " + loaded.results + " yet; `" + FormatSweepCommand("run", line) +
                          "` fills the table.");
   const std::vector<std::string> copies = ListCopyNotes(call.env, *view);
   std::vector<ResultTable> tables;
@@ -113,7 +113,7 @@ Result<int> RunMissing(const Invocation& call, const Loaded& loaded, const RunOp
   const Completion completion = PlanCompletion(loaded.plan, loaded.specs, view);
   if (completion.failed > 0)
     call.console.Message(fmt::format("{} of the table ended without a result: `{}` opens {} again",
-                                     TrialsText(static_cast<std::int64_t>(completion.failed)),
+                                     FormatTrialCount(static_cast<std::int64_t>(completion.failed)),
                                      AddResultsOption("retort retry --failed", loaded.results),
                                      completion.failed == 1 ? "it" : "them"));
   if (completion.missing == 0) {
@@ -135,13 +135,13 @@ int CompleteAndPrint(const Invocation& call) {
   Loaded& sweep = std::get<Loaded>(loaded);
   if (sweep.plan.select)
     return EndRun(options, call.console.Fail(UsageError("table --complete: a selection runs as a whole; `" +
-                                                        SweepCommand("run", call.line) + "` runs it")));
+                                                        FormatSweepCommand("run", call.line) + "` runs it")));
   if (sweep.plan.search && sweep.plan.search->IsAdaptive())
     return EndRun(options, call.console.Fail(UsageError("table --complete: a search by " + sweep.plan.search->score +
                                                         (sweep.plan.search->IsAsynchronous()
                                                              ? " decides while it runs what runs next; `"
                                                              : " runs round by round; `") +
-                                                        SweepCommand("run", call.line) + "` runs it")));
+                                                        FormatSweepCommand("run", call.line) + "` runs it")));
   options.results = sweep.results;
   AddBudgetWarnings(call.env, sweep.results, sweep.plan);
   for (const Diagnostic& warning : sweep.plan.warnings) call.console.Warn(warning);
@@ -166,7 +166,7 @@ void AddTable(CLI::App& app, CommandLine& line, RawWords& words) {
   AddRunOptions(*table, line, words);
 }
 
-int TableCommand(const Invocation& call) {
+int ExecuteTable(const Invocation& call) {
   if (call.line.table.complete) return CompleteAndPrint(call);
   const std::variant<Loaded, int> loaded = Load(call, false);
   if (const int* code = std::get_if<int>(&loaded)) return *code;

@@ -35,7 +35,7 @@ std::string ReportJson(const VerifyReport& report, const std::string& directory)
   for (const Damage& damage : report.damage)
     document["damage"].push_back({{"where", damage.where}, {"what", damage.what}});
   document["remarks"] = report.remarks;
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 std::string ReportText(const VerifyReport& report, const std::string& directory, std::size_t width) {
@@ -90,7 +90,7 @@ int VerifyBundle(const Invocation& call) {
   Bundle bundle;
   const Result<DerivedMembers> checked = CheckBundle(call.env, path, *bytes, bundle);
   if (!checked.ok()) return call.console.Fail(checked.status());
-  const std::string digest = Sha256Hex(*bytes);
+  const std::string digest = ComputeSha256Hex(*bytes);
   const VerifyReport& report = checked->report;
   if (!call.line.global.json) {
     call.console.Text(fmt::format(
@@ -110,7 +110,7 @@ int VerifyBundle(const Invocation& call) {
                          {"rows", checked->rows},
                          {"claims", checked->claims},
                          {"ledger_entries", report.ledger_entries}};
-  call.console.Data(DocumentText(document));
+  call.console.Data(FormatDocument(document));
   return 0;
 }
 
@@ -121,7 +121,7 @@ void AddVerify(CLI::App& app, CommandLine& line) {
       ->add_option("BUNDLE", line.bundle, "A file that `retort bundle` wrote, in place of a results folder");
 }
 
-int VerifyCommand(const Invocation& call) {
+int ExecuteVerify(const Invocation& call) {
   if (!call.line.bundle.empty()) return VerifyBundle(call);
   const Result<FoundResults> found = FindResults(call.env, call.line.global.results);
   if (!found.ok()) return call.console.Fail(found.status());
@@ -131,8 +131,8 @@ int VerifyCommand(const Invocation& call) {
   call.console.Text(call.line.global.json ? ReportJson(report, found->directory)
                                           : ReportText(report, found->directory, call.console.options().width));
   if (report.damage.empty()) return 0;
-  return ExitCode(std::all_of(report.damage.begin(), report.damage.end(), IsUnread) ? StatusCode::environment
-                                                                                    : StatusCode::damage);
+  return GetExitCode(std::all_of(report.damage.begin(), report.damage.end(), IsUnread) ? StatusCode::environment
+                                                                                       : StatusCode::damage);
 }
 
 }  // namespace retort::orchestrator::cli

@@ -20,14 +20,14 @@ using privacy::AuditFinding;
 std::string BoundText(const AuditFinding& finding) {
   if (!finding.claim) return "";
   const privacy::Claim& claim = *finding.claim;
-  std::string text = fmt::format("{} ({}, δ = {}): ε ≥ {:.3f} ({:g} %)", privacy::AdjacencyName(claim.adjacency),
-                                 privacy::NeighbourName(claim.neighbour), ShortNumber(claim.delta),
+  std::string text = fmt::format("{} ({}, δ = {}): ε ≥ {:.3f} ({:g} %)", privacy::GetAdjacencyName(claim.adjacency),
+                                 privacy::GetNeighbourName(claim.neighbour), FormatShortNumber(claim.delta),
                                  std::floor(claim.lower.value_or(0) * 1000) / 1000, finding.confidence * 100);
-  text += finding.proven ? fmt::format("; proven: ε ≤ {}", EpsilonText(*finding.proven)) : "; nothing is proven";
-  if (finding.formula) text += fmt::format("; the paper's formula: ε ≤ {}", EpsilonText(*finding.formula));
+  text += finding.proven ? fmt::format("; proven: ε ≤ {}", FormatEpsilon(*finding.proven)) : "; nothing is proven";
+  if (finding.formula) text += fmt::format("; the paper's formula: ε ≤ {}", FormatEpsilon(*finding.formula));
   if (finding.p_value)
     text += fmt::format("; if what is proven holds, as many right guesses have a probability of at most {}",
-                        ShortNumber(*finding.p_value));
+                        FormatShortNumber(*finding.p_value));
   if (finding.mu_lower && finding.mu_proven)
     text += fmt::format("; μ ≥ {:.4g} (99.9999 %) of μ = {:.4g}", *finding.mu_lower, *finding.mu_proven);
   return text;
@@ -69,7 +69,7 @@ void AddLine(const std::string& line, std::size_t width, std::string& out) {
 
 }  // namespace
 
-std::string FindingsText(const privacy::AuditReport& report, std::size_t width) {
+std::string FormatFindings(const privacy::AuditReport& report, std::size_t width) {
   std::string out;
   for (const AuditFinding& finding : report.findings) {
     const std::string head = fmt::format("{}: {}", privacy::FormatAuditName(finding),
@@ -88,7 +88,7 @@ std::string AuditCostText(const AuditCost& cost) {
   std::string text = fmt::format("{} shadows of each of {} trials", cost.shadows, cost.trials);
   if (cost.trials == 1) text = fmt::format("{} shadows", cost.shadows);
   if (cost.unknown < cost.trials)
-    text += fmt::format(", about {} one after the other", RoughDurationText(cost.seconds));
+    text += fmt::format(", about {} one after the other", FormatRoughDuration(cost.seconds));
   if (cost.unknown > 0)
     text += fmt::format(
         "; how long {} of the trials takes with its teacher is not known until one like it has run on such a "
@@ -106,12 +106,12 @@ ordered_json AuditCostJson(const AuditCost& cost) {
   return json;
 }
 
-ordered_json FindingsJson(const privacy::AuditReport& report) {
+ordered_json MakeFindingsJson(const privacy::AuditReport& report) {
   ordered_json json;
   json["findings"] = TryParseOrderedJson(privacy::EncodeAuditReport(report)).at("findings");
   for (std::size_t i = 0; i < report.findings.size(); ++i)
     json["findings"][i]["verdict"] = privacy::FormatVerdict(report.findings[i]);
-  json["contradictions"] = Contradictions(report);
+  json["contradictions"] = ListContradictions(report);
   return json;
 }
 

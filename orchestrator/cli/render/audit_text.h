@@ -10,7 +10,7 @@
 namespace retort::orchestrator::cli {
 
 // A few lines for each finding, each line indented by two, none longer than `width`.
-[[nodiscard]] std::string FindingsText(const privacy::AuditReport& report, std::size_t width);
+[[nodiscard]] std::string FormatFindings(const privacy::AuditReport& report, std::size_t width);
 
 // "8 shadows of each of 3 trials, about 2 h one after the other", and what is not known of that.
 [[nodiscard]] std::string AuditCostText(const AuditCost& cost);
@@ -18,6 +18,6 @@ namespace retort::orchestrator::cli {
 [[nodiscard]] nlohmann::ordered_json AuditCostJson(const AuditCost& cost);
 
 // "findings" as they are stored, each with its "verdict", and "contradictions".
-[[nodiscard]] nlohmann::ordered_json FindingsJson(const privacy::AuditReport& report);
+[[nodiscard]] nlohmann::ordered_json MakeFindingsJson(const privacy::AuditReport& report);
 
 }  // namespace retort::orchestrator::cli

@@ -28,9 +28,9 @@ std::string NotesText(const Notes& notes, std::size_t width) {
 
 std::string Explained(const Answer& answer, std::size_t width) {
   const Claim& claim = answer.claim;
-  std::string out = fmt::format("\n{}, {}{}: ε {}\n", privacy::AdjacencyName(claim.adjacency),
-                                privacy::NeighbourName(claim.neighbour),
-                                answer.variant.empty() ? "" : ", " + answer.variant, privacy::EpsilonText(claim));
+  std::string out = fmt::format("\n{}, {}{}: ε {}\n", privacy::GetAdjacencyName(claim.adjacency),
+                                privacy::GetNeighbourName(claim.neighbour),
+                                answer.variant.empty() ? "" : ", " + answer.variant, privacy::FormatEpsilon(claim));
   const auto line = [&](const char* what, const std::string& text) {
     if (!text.empty()) out += "  " + Wrap(fmt::format("{:<9}{}", what, text), width - 2, 11) + "\n";
   };
@@ -48,7 +48,7 @@ std::string FormatEpsilons(const std::vector<Claim>& claims, Notes& notes) {
     const ClaimCells cells = MakeClaimCells(claim, notes);
     const std::size_t mark = cells.basis.find('[');
     const bool bounded = std::isfinite(claim.epsilon);
-    text += (text.empty() ? "" : "; ") + (bounded ? EpsilonText(claim.epsilon) : "∞");
+    text += (text.empty() ? "" : "; ") + (bounded ? FormatEpsilon(claim.epsilon) : "∞");
     if (claim.adjacency == privacy::Adjacency::slot) text += " slot";
     if (claim.adjacency == privacy::Adjacency::label) text += " label";
     if (claim.neighbour == privacy::Neighbour::zero_out) text += " zero-out";
@@ -59,7 +59,7 @@ std::string FormatEpsilons(const std::vector<Claim>& claims, Notes& notes) {
 
 }  // namespace
 
-std::string AnswersText(const std::vector<Answer>& answers, bool explain, std::size_t width) {
+std::string FormatAnswers(const std::vector<Answer>& answers, bool explain, std::size_t width) {
   const bool variants =
       std::any_of(answers.begin(), answers.end(), [](const Answer& one) { return !one.variant.empty(); });
   Notes notes;
@@ -93,11 +93,11 @@ void AddAnswers(const std::vector<Answer>& answers, ordered_json& document) {
     detail["unrounded"] = bounded ? ordered_json(answer.unrounded) : ordered_json("inf");
     details.push_back(std::move(detail));
   }
-  document["claims"] = ClaimsJson(claims);
+  document["claims"] = MakeClaimsJson(claims);
   document["details"] = std::move(details);
 }
 
-std::string SettingsText(const std::vector<privacy::PublishedSetting>& settings, std::size_t width) {
+std::string FormatSettings(const std::vector<privacy::PublishedSetting>& settings, std::size_t width) {
   Notes notes;
   TextTable table({"method", "paper says", "its formula †", "example", "one answer", "member"},
                   {Align::left, Align::left, Align::left, Align::left, Align::left, Align::left});
@@ -122,16 +122,16 @@ std::string SettingsText(const std::vector<privacy::PublishedSetting>& settings,
   return out + NotesText(notes, width);
 }
 
-ordered_json SettingsJson(const std::vector<privacy::PublishedSetting>& settings) {
+ordered_json MakeSettingsJson(const std::vector<privacy::PublishedSetting>& settings) {
   auto rows = ordered_json::array();
   for (const privacy::PublishedSetting& one : settings) {
     rows.push_back({{"method", one.method},
                     {"formula", one.formula},
                     {"claimed", one.claimed},
-                    {"printed", ClaimsJson(one.printed)},
-                    {"example", ClaimsJson(one.example)},
-                    {"answer", ClaimsJson(one.answer)},
-                    {"member", ClaimsJson(one.member)}});
+                    {"printed", MakeClaimsJson(one.printed)},
+                    {"example", MakeClaimsJson(one.example)},
+                    {"answer", MakeClaimsJson(one.answer)},
+                    {"member", MakeClaimsJson(one.member)}});
   }
   return rows;
 }

@@ -11,11 +11,11 @@
 namespace retort::orchestrator::cli {
 
 // A table of the claims and its notes; `explain` adds theorem, inputs and order or bracket of each.
-[[nodiscard]] std::string AnswersText(const std::vector<privacy::Answer>& answers, bool explain, std::size_t width);
+[[nodiscard]] std::string FormatAnswers(const std::vector<privacy::Answer>& answers, bool explain, std::size_t width);
 // {"claims":[...], "details":[{"variant","theorem","inputs","detail","unrounded"}...]}, in the same order.
 void AddAnswers(const std::vector<privacy::Answer>& answers, nlohmann::ordered_json& document);
 
-[[nodiscard]] std::string SettingsText(const std::vector<privacy::PublishedSetting>& settings, std::size_t width);
-[[nodiscard]] nlohmann::ordered_json SettingsJson(const std::vector<privacy::PublishedSetting>& settings);
+[[nodiscard]] std::string FormatSettings(const std::vector<privacy::PublishedSetting>& settings, std::size_t width);
+[[nodiscard]] nlohmann::ordered_json MakeSettingsJson(const std::vector<privacy::PublishedSetting>& settings);
 
 }  // namespace retort::orchestrator::cli

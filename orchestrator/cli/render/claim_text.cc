@@ -38,18 +38,18 @@ std::string MakeNote(const Claim& claim) {
                          : std::string(privacy::DescribeReason(claim.reason));
   if (!claim.assumptions.empty()) text += (text.empty() ? "" : "; ") + ("assumes " + Joined(claim.assumptions));
   if (claim.status == ClaimStatus::proven && claim.lower)
-    text += (text.empty() ? "" : "; ") + fmt::format("no better than ε = {}", EpsilonText(*claim.lower));
+    text += (text.empty() ? "" : "; ") + fmt::format("no better than ε = {}", FormatEpsilon(*claim.lower));
   return text;
 }
 
 std::string EpsilonCell(const Claim& claim) {
   switch (claim.status) {
     case ClaimStatus::paper_formula:
-      return EpsilonText(claim.epsilon) + " †";
+      return FormatEpsilon(claim.epsilon) + " †";
     case ClaimStatus::audited:
-      return "≥ " + EpsilonText(claim.lower.value_or(0)) + " (95 %)";
+      return "≥ " + FormatEpsilon(claim.lower.value_or(0)) + " (95 %)";
     case ClaimStatus::proven:
-      return (std::isfinite(claim.epsilon) ? "≤ " : "") + EpsilonText(claim.epsilon);
+      return (std::isfinite(claim.epsilon) ? "≤ " : "") + FormatEpsilon(claim.epsilon);
     case ClaimStatus::unbounded:
       return "∞";
   }
@@ -87,9 +87,9 @@ std::string Notes::Mark(const std::string& text) {
 
 ClaimCells MakeClaimCells(const Claim& claim, Notes& notes, bool compact) {
   ClaimCells cells;
-  cells.protects = AdjacencyName(claim.adjacency);
-  cells.neighbours = NeighbourName(claim.neighbour);
-  cells.delta = privacy::DeltaText(claim);
+  cells.protects = GetAdjacencyName(claim.adjacency);
+  cells.neighbours = GetNeighbourName(claim.neighbour);
+  cells.delta = privacy::FormatDelta(claim);
   cells.epsilon = EpsilonCell(claim);
   const bool bound = !Unbounded(claim) || claim.status == ClaimStatus::paper_formula;
   std::string note = MakeNote(claim);
@@ -101,23 +101,23 @@ ClaimCells MakeClaimCells(const Claim& claim, Notes& notes, bool compact) {
   return cells;
 }
 
-std::string PrivacyParagraph(const Claim& claim) {
+std::string FormatPrivacyParagraph(const Claim& claim) {
   std::string text =
-      fmt::format("{} ({}, δ {}{}): ε {}", AdjacencyName(claim.adjacency), NeighbourName(claim.neighbour),
-                  claim.delta_stated ? "= " : "", privacy::DeltaText(claim),
+      fmt::format("{} ({}, δ {}{}): ε {}", GetAdjacencyName(claim.adjacency), GetNeighbourName(claim.neighbour),
+                  claim.delta_stated ? "= " : "", privacy::FormatDelta(claim),
                   claim.status == ClaimStatus::proven && !Unbounded(claim) ? "" : "= ");
   if (claim.status == ClaimStatus::audited) text.resize(text.size() - 2);
   text += EpsilonCell(claim);
   if (!claim.accountant.empty()) text += " by " + claim.accountant;
-  text += ". " + privacy::StatementSentence(claim);
+  text += ". " + privacy::FormatStatementSentence(claim);
   if (claim.status != ClaimStatus::proven || Unbounded(claim)) return text;
   text += fmt::format(" When {}, no outcome becomes more than e^{} times as probable, apart from a probability of {}.",
-                      NeighbourWords(claim), EpsilonText(claim.epsilon), ShortNumber(claim.delta));
+                      NeighbourWords(claim), FormatEpsilon(claim.epsilon), FormatShortNumber(claim.delta));
   if (!claim.reason.empty()) text += " The bound: " + claim.reason + ".";
   return text;
 }
 
-std::string AdjacencyLegend(Adjacency adjacency) {
+std::string FormatAdjacencyLegend(Adjacency adjacency) {
   switch (adjacency) {
     case Adjacency::example:
       return "example: neighbours differ in one private training example; protects people";
@@ -139,12 +139,13 @@ std::string AdjacencyLegend(Adjacency adjacency) {
   return "";
 }
 
-std::string WorkingStatement(const std::string& reading, const std::vector<Claim>& claims) {
+std::string FormatWorkingStatement(const std::string& reading, const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     if (claim.adjacency != Adjacency::teacher || claim.status == ClaimStatus::paper_formula) continue;
     if (Unbounded(claim)) return reading + ": no finite ε holds for its teacher here.";
     return fmt::format("{}: its honest ε is {} (teacher, {}, δ = {}){}; the formula's ε marked † is not a guarantee.",
-                       reading, EpsilonText(claim.epsilon), NeighbourName(claim.neighbour), ShortNumber(claim.delta),
+                       reading, FormatEpsilon(claim.epsilon), GetNeighbourName(claim.neighbour),
+                       FormatShortNumber(claim.delta),
                        claim.epsilon > kNoProtection ? ", far beyond what protects anyone" : "");
   }
   return "";

@@ -36,13 +36,13 @@ struct ClaimCells {
 [[nodiscard]] ClaimCells MakeClaimCells(const privacy::Claim& claim, Notes& notes, bool compact = false);
 
 // A paragraph that a reader who knows no accountant understands.
-[[nodiscard]] std::string PrivacyParagraph(const privacy::Claim& claim);
+[[nodiscard]] std::string FormatPrivacyParagraph(const privacy::Claim& claim);
 
 // What one adjacency protects, in a line: "example: neighbours differ in one training example; protects
 // people".
-[[nodiscard]] std::string AdjacencyLegend(privacy::Adjacency adjacency);
+[[nodiscard]] std::string FormatAdjacencyLegend(privacy::Adjacency adjacency);
 
 // For the working reading: its honest epsilon of the teacher, in words; empty when the claims hold none.
-[[nodiscard]] std::string WorkingStatement(const std::string& reading, const std::vector<privacy::Claim>& claims);
+[[nodiscard]] std::string FormatWorkingStatement(const std::string& reading, const std::vector<privacy::Claim>& claims);
 
 }  // namespace retort::orchestrator::cli

@@ -32,7 +32,7 @@ std::string DifferenceText(const ComparedValue& compared) {
 }
 
 std::string VerdictText(const ComparedValue& compared) {
-  std::string text(VerdictName(compared.verdict));
+  std::string text(GetVerdictName(compared.verdict));
   if (compared.smoke) text += ", smoke";
   return compared.reason.empty() ? text : text + ": " + compared.reason;
 }
@@ -43,12 +43,12 @@ std::vector<std::string> Cells(const ComparedValue& compared, std::size_t keys) 
   const std::string metric = MetricName(compared.value);
   cells.push_back(compared.value.approach + (compared.value.setting.empty() ? "" : ", " + compared.value.setting) +
                   ", " + compared.value.dataset +
-                  (compared.value.epsilon ? ", ε = " + ShortNumber(*compared.value.epsilon) : ""));
-  cells.push_back(MetricText(compared.value.value, metric));
-  cells.push_back(compared.summary.n > 0 ? MeasuredText(compared.summary, metric) : "–");
+                  (compared.value.epsilon ? ", ε = " + FormatShortNumber(*compared.value.epsilon) : ""));
+  cells.push_back(FormatMetric(compared.value.value, metric));
+  cells.push_back(compared.summary.n > 0 ? FormatMeasured(compared.summary, metric) : "–");
   cells.push_back(DifferenceText(compared));
-  cells.push_back(compared.interval ? IntervalText(*compared.interval, metric) + " " +
-                                          std::string(IntervalKindName(compared.interval_kind))
+  cells.push_back(compared.interval ? FormatInterval(*compared.interval, metric) + " " +
+                                          std::string(GetIntervalKindName(compared.interval_kind))
                                     : "");
   cells.push_back(VerdictText(compared));
   return cells;
@@ -59,7 +59,7 @@ std::string Sum(const std::vector<int>& verdicts) {
   std::string text;
   for (const Verdict verdict : kAllVerdicts) {
     const int count = verdicts[static_cast<std::size_t>(verdict)];
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, VerdictName(verdict));
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, GetVerdictName(verdict));
   }
   return text.empty() ? "no published value" : text;
 }
@@ -73,13 +73,13 @@ std::vector<std::string> CountCells(const std::string& name, int values, const s
 nlohmann::ordered_json VerdictsJson(const std::vector<int>& verdicts) {
   nlohmann::ordered_json json;
   for (const Verdict verdict : kAllVerdicts)
-    json[std::string(VerdictName(verdict))] = verdicts[static_cast<std::size_t>(verdict)];
+    json[std::string(GetVerdictName(verdict))] = verdicts[static_cast<std::size_t>(verdict)];
   return json;
 }
 
 }  // namespace
 
-std::string ComparisonText(const std::vector<ComparedValue>& compared, const std::vector<std::string>& keys) {
+std::string FormatComparison(const std::vector<ComparedValue>& compared, const std::vector<std::string>& keys) {
   std::vector<std::string> header = keys;
   for (const char* name : {"published as", "published", "measured", "difference", "interval", "verdict"})
     header.emplace_back(name);
@@ -98,7 +98,7 @@ std::string ComparisonText(const std::vector<ComparedValue>& compared, const std
 
 std::string FormatCounts(const std::vector<PaperCount>& counts) {
   std::vector<std::string> header = {"paper", "values"};
-  for (const Verdict verdict : kAllVerdicts) header.emplace_back(VerdictName(verdict));
+  for (const Verdict verdict : kAllVerdicts) header.emplace_back(GetVerdictName(verdict));
   TextTable table(header,
                   {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
   std::vector<int> total(kVerdicts);
@@ -120,13 +120,13 @@ std::string FormatCounts(const std::vector<PaperCount>& counts) {
   return table.Render();
 }
 
-nlohmann::ordered_json ComparedJson(const ComparedValue& compared, const std::vector<std::string>& keys) {
+nlohmann::ordered_json MakeComparedJson(const ComparedValue& compared, const std::vector<std::string>& keys) {
   const PublishedValue& value = compared.value;
   nlohmann::ordered_json json;
   json["sweep"] = compared.sweep;
   json["table"] = compared.table;
   json["role"] = compared.role.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(compared.role);
-  json["keys"] = compared.keys.empty() ? nlohmann::ordered_json::object() : KeysAndValues(keys, compared.keys);
+  json["keys"] = compared.keys.empty() ? nlohmann::ordered_json::object() : MakeKeysAndValues(keys, compared.keys);
   json["reading"] = compared.reading;
   json["paper"] = value.paper;
   json["published_table"] = value.table;
@@ -141,9 +141,9 @@ nlohmann::ordered_json ComparedJson(const ComparedValue& compared, const std::ve
   json["difference"] = compared.difference ? nlohmann::ordered_json(*compared.difference) : nlohmann::ordered_json();
   json["interval"] = compared.interval ? nlohmann::ordered_json{compared.interval->first, compared.interval->second}
                                        : nlohmann::ordered_json();
-  json["interval_of"] =
-      compared.interval ? nlohmann::ordered_json(IntervalKindName(compared.interval_kind)) : nlohmann::ordered_json();
-  json["verdict"] = VerdictName(compared.verdict);
+  json["interval_of"] = compared.interval ? nlohmann::ordered_json(GetIntervalKindName(compared.interval_kind))
+                                          : nlohmann::ordered_json();
+  json["verdict"] = GetVerdictName(compared.verdict);
   json["reason"] = compared.reason;
   json["smoke"] = compared.smoke;
   return json;

@@ -85,7 +85,7 @@ class Busy {
     std::string text = FormatDevicePlace(device);
     const char* verb = ", which";
     for (const TrialView* trial : device.trials) {
-      const std::string progress = ProgressText(*trial, FindTeacher(*trial), now_, costs_);
+      const std::string progress = FormatProgress(*trial, FindTeacher(*trial), now_, costs_);
       text += fmt::format("{} {} {}{}{}", verb, trial->state == TrialState::running ? "runs" : "starts",
                           FormatTrialName(trial->spec), progress.empty() ? "" : ", ", progress);
       verb = ", and";
@@ -101,7 +101,7 @@ class Busy {
   [[nodiscard]] double LeftOn(const DeviceView& device) const {
     double left = 0;
     for (const TrialView* trial : device.trials)
-      left = std::max(left, SecondsLeft(costs_, MakePendingTrial(*trial, FindTeacher(*trial), now_))
+      left = std::max(left, EstimateSecondsLeft(costs_, MakePendingTrial(*trial, FindTeacher(*trial), now_))
                                 .value_or(std::numeric_limits<double>::infinity()));
     return left;
   }
@@ -144,7 +144,7 @@ void ExplainMissing(const std::vector<DeviceView>& devices, double now, Explanat
     if (++count > kDevicesNamed) continue;
     text +=
         (text.empty() ? "" : "; ") + FormatDevicePlace(device) +
-        (lost ? " has been lost for " + DurationText(now - device.since) : " is drained, since trials failed there");
+        (lost ? " has been lost for " + FormatDuration(now - device.since) : " is drained, since trials failed there");
   }
   if (count > kDevicesNamed) text += fmt::format("; and {} more", count - kDevicesNamed);
   if (count > 0) out.sentences.push_back("Out of use: " + text + ".");
@@ -176,7 +176,7 @@ void ExplainDevices(const ResultsView& view, const TrialView& trial, double now,
     ExplainMissing(devices, now, out);
   }
   if (const std::optional<double> age = ComputeStaleness(view, now))
-    out.sentences.push_back(fmt::format("The run has written nothing for {}: this is as old.", DurationText(*age)));
+    out.sentences.push_back(fmt::format("The run has written nothing for {}: this is as old.", FormatDuration(*age)));
   if (trial.spec.execution.pack == PackMode::automatic && wanted == 1)
     for (const std::string& measured : view.packed) out.sentences.push_back("Sharing a device: " + measured + ".");
   out.next = "More devices or a larger --slots start it sooner";
@@ -250,7 +250,7 @@ std::string AdviceIn(const std::string& directory, FailureKind kind) {
 std::string GoOn(const ResultsView& view) { return "`" + RunAgainCommand(view.directory) + "` goes on."; }
 
 std::string FailureSentence(const TrialView& trial) {
-  std::string text = fmt::format("Attempt {} ended with {}", trial.attempts, FailureName(trial.failure));
+  std::string text = fmt::format("Attempt {} ended with {}", trial.attempts, GetFailureName(trial.failure));
   return text + (trial.detail.empty() ? "." : ": " + trial.detail + ".");
 }
 
@@ -268,12 +268,12 @@ void ExplainBudget(const ResultsView& view, const TrialView& trial, const RootCh
   if (!trial.spec.data) return;
   for (const DataSpending& spent : ComputeStatus(view, {}, 0, root).spending) {
     if (!spent.budget || spent.digest != FindUnpackedDigest(view.unpacked, trial.spec.data->digest)) continue;
-    out.sentences.push_back(
-        fmt::format("The budget of data set {}{} is ε ≤ {} at δ = {} over all trials, of which {} is spent{}; a "
-                    "release that would cross it is refused and ends the trial.",
-                    trial.spec.data->name, spent.budget_of.empty() ? "" : ", set by " + spent.budget_of + ",",
-                    EpsilonText(spent.budget->epsilon), ShortNumber(spent.budget->delta),
-                    EpsilonText(spent.root_epsilon), spent.root_reason.empty() ? "" : " (" + spent.root_reason + ")"));
+    out.sentences.push_back(fmt::format(
+        "The budget of data set {}{} is ε ≤ {} at δ = {} over all trials, of which {} is spent{}; a "
+        "release that would cross it is refused and ends the trial.",
+        trial.spec.data->name, spent.budget_of.empty() ? "" : ", set by " + spent.budget_of + ",",
+        FormatEpsilon(spent.budget->epsilon), FormatShortNumber(spent.budget->delta), FormatEpsilon(spent.root_epsilon),
+        spent.root_reason.empty() ? "" : " (" + spent.root_reason + ")"));
   }
 }
 
@@ -303,9 +303,9 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now,
     return;
   }
   out.sentences.push_back(fmt::format("It waits for its teacher {}, which is {}.", FormatTrialName(teacher->spec),
-                                      StateName(teacher->state)));
+                                      GetStateName(teacher->state)));
   if (teacher->state == TrialState::running)
-    if (const std::string progress = ProgressText(*teacher, nullptr, now, costs); !progress.empty())
+    if (const std::string progress = FormatProgress(*teacher, nullptr, now, costs); !progress.empty())
       out.sentences.push_back("The teacher: " + progress + ".");
   if (teacher->state == TrialState::queued) {
     Explanation cause = ExplainState(view, *teacher, now, costs);
@@ -324,9 +324,10 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
     out.sentences.emplace_back("It is queued, and nobody is running the sweep.");
     if (!kept_back) out.next = GoOn(view);
   } else if (!IsRetryDue(trial.retry_at, now)) {
-    out.sentences.push_back(fmt::format(
-        "It is tried again in {}: after {}, at most {} times in all, with a growing pause.",
-        DurationText(trial.retry_at - now), FailureName(trial.failure), FindRetryRule(trial.failure).max_attempts));
+    out.sentences.push_back(
+        fmt::format("It is tried again in {}: after {}, at most {} times in all, with a growing pause.",
+                    FormatDuration(trial.retry_at - now), GetFailureName(trial.failure),
+                    FindRetryRule(trial.failure).max_attempts));
   } else if (!kept_back) {
     ExplainDevices(view, trial, now, costs, out);
   }
@@ -334,7 +335,7 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
 
 // Queues the trial again.
 std::string MakeRetryCommand(const ResultsView& view, const TrialView& trial) {
-  return "`" + AddResultsOption(TrialCommand("retry", trial.spec), view.directory) + "`";
+  return "`" + AddResultsOption(FormatTrialCommand("retry", trial.spec), view.directory) + "`";
 }
 
 void ExplainFailed(const ResultsView& view, const TrialView& trial, Explanation& out) {
@@ -359,7 +360,7 @@ std::string FindPlaces(const ResultsView& view, const TrialView& trial) {
 
 std::string RunningText(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs) {
   const TrialView* teacher = FindTeacher(view, trial);
-  const std::string progress = ProgressText(trial, teacher == nullptr ? nullptr : &teacher->spec, now, costs);
+  const std::string progress = FormatProgress(trial, teacher == nullptr ? nullptr : &teacher->spec, now, costs);
   return fmt::format("Attempt {} is running on {}{}{}.", trial.attempts, FindPlaces(view, trial),
                      progress.empty() ? "" : ": ", progress);
 }
@@ -377,7 +378,7 @@ void ExplainSucceeded(const TrialView& trial, Explanation& out) {
       fmt::format("It succeeded after {} {}", trial.attempts, trial.attempts == 1 ? "attempt" : "attempts");
   if (trial.row)
     for (const auto& [name, value] : trial.row->timings)
-      if (name == "seconds") cost += fmt::format(" and took {}", DurationText(value));
+      if (name == "seconds") cost += fmt::format(" and took {}", FormatDuration(value));
   out.sentences.push_back(cost + ".");
   if (!trial.row) return;
   for (const auto& [name, value] : trial.row->timings)
@@ -401,7 +402,7 @@ Explanation ExplainState(const ResultsView& view, const TrialView& trial, double
     case TrialState::running:
       out.sentences.push_back(RunningText(view, trial, now_unix_seconds, costs));
       if (trial.failure != FailureKind::none && trial.attempts > 1)
-        out.sentences.push_back(fmt::format("The attempt before it ended with {}{}.", FailureName(trial.failure),
+        out.sentences.push_back(fmt::format("The attempt before it ended with {}{}.", GetFailureName(trial.failure),
                                             trial.detail.empty() ? "" : ": " + trial.detail));
       break;
     case TrialState::succeeded:

@@ -165,14 +165,15 @@ void Gather(const std::vector<Claim>& claims, std::vector<ClaimGroup>& groups) {
 }
 
 std::string RangeText(const ClaimGroup& group) {
-  if (group.low == group.high) return EpsilonText(group.high);
-  return EpsilonText(group.low) + " to " + EpsilonText(group.high);
+  if (group.low == group.high) return FormatEpsilon(group.high);
+  return FormatEpsilon(group.low) + " to " + FormatEpsilon(group.high);
 }
 
 std::string GroupText(const ClaimGroup& group) {
   const Claim& like = group.like;
-  const std::string about = fmt::format("{}, {}, δ {}{}", AdjacencyName(like.adjacency), NeighbourName(like.neighbour),
-                                        like.delta_stated ? "= " : "", privacy::DeltaText(like));
+  const std::string about =
+      fmt::format("{}, {}, δ {}{}", GetAdjacencyName(like.adjacency), GetNeighbourName(like.neighbour),
+                  like.delta_stated ? "= " : "", privacy::FormatDelta(like));
   switch (like.status) {
     case ClaimStatus::paper_formula:
       return "formula † ε = " + RangeText(group) + " (" + about + "; no guarantee)";
@@ -211,7 +212,7 @@ std::string JoinedNames(const std::vector<std::string>& names) {
 
 // In the unit of the y axis.
 std::string YText(const FigureData& data, double value) {
-  return InPercent(data) ? fmt::format("{:.4g}", 100 * value) : PublishedText(value, data.spec.y);
+  return IsInPercent(data) ? fmt::format("{:.4g}", 100 * value) : FormatPublished(value, data.spec.y);
 }
 
 std::string PointText(const FigureData& data, const FigurePoint& point) {
@@ -226,7 +227,7 @@ std::string PointText(const FigureData& data, const FigurePoint& point) {
 
 }  // namespace
 
-std::vector<std::string> ClaimSentences(const FigureData& data) {
+std::vector<std::string> FormatClaimSentences(const FigureData& data) {
   std::vector<std::pair<std::string, std::vector<std::string>>> said;  // claims, and whose they are
   const auto add = [&said](const std::string& claims, const std::string& name) {
     if (claims.empty()) return;
@@ -260,23 +261,23 @@ std::vector<std::string> MakeCaption(const FigureData& data) {
   if (data.smoke) add("smoke: a run of a few steps that shows that the sweep works; its values mean nothing.");
   if (data.spec.kind == FigureKind::map)
     for (std::string& sentence : MapSentences(data)) add(std::move(sentence));
-  if (!ShowsPictures(data.spec.kind)) add(SeedsSentence(data));
+  if (!ShowsImages(data.spec.kind)) add(SeedsSentence(data));
   add(PublishedSentence(data));
   add(MissingSentence(data));
   add(PartialSentence(data));
-  for (std::string& sentence : ClaimSentences(data)) add(std::move(sentence));
+  for (std::string& sentence : FormatClaimSentences(data)) add(std::move(sentence));
   bool formula = false;
   for (const std::string& sentence : caption) formula = formula || sentence.find("†") != std::string::npos;
   for (const EpsilonTarget& target : data.epsilons) formula = formula || target.claim == "paper";
   if (formula) add("†: the paper's formula at these runs' parameters; not a guarantee.");
   for (const std::string& warning : data.warnings) add("Warning: " + warning);
   if (data.running) add("The sweep is running: this is what has finished so far.");
-  add(fmt::format("Sweep {}, specs {}, retort {}", data.sweep, data.spec_hash, VersionText()));
+  add(fmt::format("Sweep {}, specs {}, retort {}", data.sweep, data.spec_hash, FormatVersion()));
   return caption;
 }
 
 std::string DescribeFigure(const FigureData& data) {
-  std::string text = fmt::format("{} against {}.", YLabel(data), XLabel(data));
+  std::string text = fmt::format("{} against {}.", FormatYLabel(data), FormatXLabel(data));
   if (data.spec.kind == FigureKind::samples) text = "Synthetic samples.";
   if (data.spec.kind == FigureKind::map) text = "Synthetic samples among pictures of their data set.";
   for (const FigurePanel& panel : data.panels) {

@@ -13,6 +13,6 @@ namespace retort::orchestrator::cli {
 // Every point in words, for those who cannot see the figure.
 [[nodiscard]] std::string DescribeFigure(const FigureData& data);
 // What every series claims, one sentence for those that claim the same.
-[[nodiscard]] std::vector<std::string> ClaimSentences(const FigureData& data);
+[[nodiscard]] std::vector<std::string> FormatClaimSentences(const FigureData& data);
 
 }  // namespace retort::orchestrator::cli

@@ -16,7 +16,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 }  // namespace
 
-std::string EscapedHtml(std::string_view text) {
+std::string EscapeHtml(std::string_view text) {
   std::string safe;
   safe.reserve(text.size() + text.size() / 8);
   for (std::size_t at = 0; at < text.size();) {
@@ -45,7 +45,7 @@ std::string EscapedHtml(std::string_view text) {
 void Html::Begin(std::string_view tag, const HtmlAttributes& attributes) {
   out_ += '<';
   out_ += tag;
-  for (const auto& [name, value] : attributes) out_ += " " + name + "=\"" + EscapedHtml(value) + "\"";
+  for (const auto& [name, value] : attributes) out_ += " " + name + "=\"" + EscapeHtml(value) + "\"";
   out_ += '>';
 }
 
@@ -186,7 +186,7 @@ void WriteHead(Html& html, const std::vector<HtmlColumn>& columns, bool sortable
 
 }  // namespace
 
-HtmlCell NumberCell(std::string text, double value) { return {std::move(text), fmt::format("{}", value)}; }
+HtmlCell MakeNumberCell(std::string text, double value) { return {std::move(text), fmt::format("{}", value)}; }
 
 void WriteMarks(Html& html, const std::string& marks, const std::string& note_prefix) {
   std::size_t at = 0;

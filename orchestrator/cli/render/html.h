@@ -13,7 +13,7 @@ namespace retort::orchestrator::cli {
 
 // For text and for attributes in quotes. Control characters (IsControlCharacter in printable.h) but line ends and tabs
 // are left out; bytes that are no UTF-8 become U+FFFD.
-[[nodiscard]] std::string EscapedHtml(std::string_view text);
+[[nodiscard]] std::string EscapeHtml(std::string_view text);
 
 using HtmlAttributes = std::vector<std::pair<std::string, std::string>>;
 
@@ -21,7 +21,7 @@ class Html {
  public:
   void Open(std::string_view tag, const HtmlAttributes& attributes = {});
   void Close();  // the innermost that is open
-  void Text(std::string_view text) { out_ += EscapedHtml(text); }
+  void Text(std::string_view text) { out_ += EscapeHtml(text); }
   // Opened, filled with text and closed.
   void Element(std::string_view tag, std::string_view text, const HtmlAttributes& attributes = {});
   // Of elements that have no end: meta, img, col.
@@ -93,7 +93,7 @@ struct HtmlCell {
 };
 
 // Sorted by the value, whatever the text says.
-[[nodiscard]] HtmlCell NumberCell(std::string text, double value);
+[[nodiscard]] HtmlCell MakeNumberCell(std::string text, double value);
 
 // Lines that belong together and move together: an entry and its claims. The first has a cell in every
 // column.

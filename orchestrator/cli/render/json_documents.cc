@@ -11,15 +11,15 @@
 
 namespace retort::orchestrator::cli {
 
-nlohmann::ordered_json ClaimsJson(const std::vector<privacy::Claim>& claims) {
+nlohmann::ordered_json MakeClaimsJson(const std::vector<privacy::Claim>& claims) {
   auto array = nlohmann::ordered_json::array();
   for (const privacy::Claim& claim : claims) array.push_back(TryParseOrderedJson(privacy::EncodeClaim(claim)));
   return array;
 }
 
-std::string DocumentText(const nlohmann::ordered_json& document) { return DumpJson(document, 2) + "\n"; }
+std::string FormatDocument(const nlohmann::ordered_json& document) { return DumpJson(document, 2) + "\n"; }
 
-std::string ClaimsText(const std::vector<privacy::Claim>& claims) {
+std::string FormatClaims(const std::vector<privacy::Claim>& claims) {
   std::string text = "[";
   for (std::size_t i = 0; i < claims.size(); ++i) text += (i == 0 ? "" : ",") + privacy::EncodeClaim(claims[i]);
   return text + "]";
@@ -27,7 +27,7 @@ std::string ClaimsText(const std::vector<privacy::Claim>& claims) {
 
 void WriteWithArray(const std::function<void(std::string_view)>& out, const nlohmann::ordered_json& document,
                     const std::string& key, std::size_t count, const std::function<std::string(std::size_t)>& entry) {
-  std::string head = DocumentText(document);
+  std::string head = FormatDocument(document);
   head.resize(head.rfind("\n}"));
   out(head + ",\n  \"" + key + "\": [");
   for (std::size_t i = 0; i < count; ++i) out((i == 0 ? "\n    " : ",\n    ") + entry(i));
@@ -55,7 +55,7 @@ ordered_json SearchJson(const SearchStanding& standing) {
   return search;
 }
 
-ordered_json MetricJson(double value, const std::string& metric) {
+ordered_json MakeMetricJson(double value, const std::string& metric) {
   const std::optional<std::int64_t> count = FindCount(value, metric);
   return count ? ordered_json(*count) : ordered_json(value);
 }
@@ -67,7 +67,7 @@ ordered_json SummaryJson(const TrialView& trial) {
   ordered_json json;
   json["trial"] = trial.spec.id.Hex();
   json["name"] = FormatTrialName(trial.spec);
-  json["state"] = StateName(trial.state);
+  json["state"] = GetStateName(trial.state);
   json["attempts"] = trial.attempts;
   const std::string failure = FindFailureWord(trial);
   json["failure"] = failure.empty() ? ordered_json() : ordered_json(failure);
@@ -76,40 +76,40 @@ ordered_json SummaryJson(const TrialView& trial) {
   if (!trial.audit_unknown.empty()) json["audit_unknown"] = trial.audit_unknown;
   json["metrics"] = ordered_json::object();
   if (trial.row)
-    for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = MetricJson(value, name);
+    for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = MakeMetricJson(value, name);
   json["row_digest"] = trial.row ? ordered_json(trial.row->row_digest) : ordered_json();
   return json;
 }
 
 }  // namespace
 
-ordered_json KeysAndValues(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
+ordered_json MakeKeysAndValues(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
   ordered_json object = ordered_json::object();
   for (std::size_t i = 0; i < keys.size(); ++i) object[keys[i]] = values[i];
   return object;
 }
 
-ordered_json DifferencesJson(const std::vector<Difference>& differences) {
+ordered_json MakeDifferencesJson(const std::vector<Difference>& differences) {
   ordered_json json = ordered_json::array();
   for (const Difference& one : differences)
     json.push_back({{"key", one.key}, {"here", one.here}, {"text", one.text}, {"place", one.place}});
   return json;
 }
 
-ordered_json ChosenJson(const std::vector<Chosen>& chosen) {
+ordered_json MakeChosenJson(const std::vector<Chosen>& chosen) {
   ordered_json json = ordered_json::array();
   for (const Chosen& one : chosen) json.push_back({{"key", one.key}, {"here", one.here}, {"reason", one.reason}});
   return json;
 }
 
-ordered_json TrialJson(const TrialView& trial) {
+ordered_json MakeTrialJson(const TrialView& trial) {
   ordered_json json = SummaryJson(trial);
   json["spec"] = TryParseOrderedJson(EncodeTrialSpec(trial.spec));
   return json;
 }
 
 // The spec and the further members are texts already: parsing them again would be most of the work.
-std::string TrialText(const TrialView& trial, const std::vector<std::pair<std::string, std::string>>& further) {
+std::string FormatTrialJson(const TrialView& trial, const std::vector<std::pair<std::string, std::string>>& further) {
   std::string text = DumpJson(SummaryJson(trial));
   text.back() = ',';
   text += "\"spec\":" + EncodeTrialSpec(trial.spec);
@@ -117,7 +117,7 @@ std::string TrialText(const TrialView& trial, const std::vector<std::pair<std::s
   return text + "}";
 }
 
-ordered_json LedgerEntryJson(const storage::LedgerEntry& entry) {
+ordered_json MakeLedgerEntryJson(const storage::LedgerEntry& entry) {
   ordered_json json;
   json["id"] = entry.id;
   json["data_digest"] = entry.data_digest;
@@ -129,7 +129,7 @@ ordered_json LedgerEntryJson(const storage::LedgerEntry& entry) {
   json["event"] = TryParseOrderedJson(privacy::EncodeEvent(entry.event));
   return json;
 }
-ordered_json DevicesJson(const std::vector<DeviceView>& devices) {
+ordered_json MakeDevicesJson(const std::vector<DeviceView>& devices) {
   ordered_json all = ordered_json::array();
   for (const DeviceView& device : devices) {
     ordered_json trials = ordered_json::array();
@@ -138,7 +138,7 @@ ordered_json DevicesJson(const std::vector<DeviceView>& devices) {
                           {"device", device.device},
                           {"rank", device.rank},
                           {"slot", device.slot},
-                          {"state", DeviceStateName(device.state)},
+                          {"state", GetDeviceStateName(device.state)},
                           {"trials", std::move(trials)}};
     if (device.since > 0) entry["since"] = device.since;
     all.push_back(std::move(entry));

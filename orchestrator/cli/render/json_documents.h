@@ -18,12 +18,12 @@
 
 namespace retort::orchestrator::cli {
 
-[[nodiscard]] nlohmann::ordered_json ClaimsJson(const std::vector<privacy::Claim>& claims);
+[[nodiscard]] nlohmann::ordered_json MakeClaimsJson(const std::vector<privacy::Claim>& claims);
 // The same as text on one line.
-[[nodiscard]] std::string ClaimsText(const std::vector<privacy::Claim>& claims);
+[[nodiscard]] std::string FormatClaims(const std::vector<privacy::Claim>& claims);
 
 // What every document ends as: two-space indent and a line end; bytes that are no UTF-8 are replaced.
-[[nodiscard]] std::string DocumentText(const nlohmann::ordered_json& document);
+[[nodiscard]] std::string FormatDocument(const nlohmann::ordered_json& document);
 
 // The same with one more member, `key`: an array of `count` entries, one line each, made and written one by
 // one, since there may be many.
@@ -31,29 +31,29 @@ void WriteWithArray(const std::function<void(std::string_view)>& out, const nloh
                     const std::string& key, std::size_t count, const std::function<std::string(std::size_t)>& entry);
 
 // {"key": "value", ...}; as many values as keys.
-[[nodiscard]] nlohmann::ordered_json KeysAndValues(const std::vector<std::string>& keys,
-                                                   const std::vector<std::string>& values);
+[[nodiscard]] nlohmann::ordered_json MakeKeysAndValues(const std::vector<std::string>& keys,
+                                                       const std::vector<std::string>& values);
 
 inline constexpr int kSchemaVersion = 1;
 
 // {"trial","name","state","attempts","failure","metrics","row_digest","spec"}; `detail` when there is one.
-[[nodiscard]] nlohmann::ordered_json TrialJson(const TrialView& trial);
+[[nodiscard]] nlohmann::ordered_json MakeTrialJson(const TrialView& trial);
 // [{key, here, text, place}] and [{key, here, reason}]: settings that are not the paper's, or not in it.
-[[nodiscard]] nlohmann::ordered_json DifferencesJson(const std::vector<Difference>& differences);
-[[nodiscard]] nlohmann::ordered_json ChosenJson(const std::vector<Chosen>& chosen);
+[[nodiscard]] nlohmann::ordered_json MakeDifferencesJson(const std::vector<Difference>& differences);
+[[nodiscard]] nlohmann::ordered_json MakeChosenJson(const std::vector<Chosen>& chosen);
 // The same as text on one line, with further members: the names and texts of JSON values.
-[[nodiscard]] std::string TrialText(const TrialView& trial,
-                                    const std::vector<std::pair<std::string, std::string>>& further = {});
-[[nodiscard]] nlohmann::ordered_json LedgerEntryJson(const storage::LedgerEntry& entry);
+[[nodiscard]] std::string FormatTrialJson(const TrialView& trial,
+                                          const std::vector<std::pair<std::string, std::string>>& further = {});
+[[nodiscard]] nlohmann::ordered_json MakeLedgerEntryJson(const storage::LedgerEntry& entry);
 
 // {"method","score","goal","trials","keys":[…],"suggested","ended","best":{"suggestion","trial","name","score",
 // "values":{…}}|null,"cost"}.
 [[nodiscard]] nlohmann::ordered_json SearchJson(const SearchStanding& standing);
 
 // A value of a metric: counts as whole numbers.
-[[nodiscard]] nlohmann::ordered_json MetricJson(double value, const std::string& metric);
+[[nodiscard]] nlohmann::ordered_json MakeMetricJson(double value, const std::string& metric);
 
 // [{"host","device","rank","slot","state":"free|busy|drained|lost","trials":[ID…]}…]; a lost one has "since".
-[[nodiscard]] nlohmann::ordered_json DevicesJson(const std::vector<DeviceView>& devices);
+[[nodiscard]] nlohmann::ordered_json MakeDevicesJson(const std::vector<DeviceView>& devices);
 
 }  // namespace retort::orchestrator::cli

@@ -31,9 +31,9 @@ constexpr std::size_t kNamesOfAGroup = 4;
 
 std::string EstimateText(const std::optional<CostEstimate>& estimate) {
   if (!estimate) return "unknown";
-  if (estimate->low == estimate->high) return "~" + DurationText(estimate->seconds);
-  return fmt::format("~{} ({} to {})", DurationText(estimate->seconds), DurationText(estimate->low),
-                     DurationText(estimate->high));
+  if (estimate->low == estimate->high) return "~" + FormatDuration(estimate->seconds);
+  return fmt::format("~{} ({} to {})", FormatDuration(estimate->seconds), FormatDuration(estimate->low),
+                     FormatDuration(estimate->high));
 }
 
 std::string DataText(const SweepPlan& plan) {
@@ -45,15 +45,15 @@ std::string DataText(const SweepPlan& plan) {
     out += fmt::format("  {}  {} {}: {} examples of {}×{}×{}, {} classes\n", data->name, data->reader,
                        found ? "found" : "MISSING, taken as published", CountText(data->examples), data->channels,
                        data->height, data->width, data->classes);
-    out += fmt::format("    {}{}\n", OneLine(data->path), found ? ", sha256 " + data->digest.substr(0, 16) : "");
+    out += fmt::format("    {}{}\n", MakeOneLine(data->path), found ? ", sha256 " + data->digest.substr(0, 16) : "");
     const std::string apart = data->ValidationExamples() > 0
                                   ? fmt::format(" and {} for validation", CountText(data->ValidationExamples()))
                                   : "";
     out += fmt::format("    private {}{}, public {}, test {}, shuffle {}\n", CountText(data->PrivateExamples()), apart,
                        CountText(data->PublicExamples()), CountText(split.test.size()), split.shuffle);
     if (data->budget)
-      out += fmt::format("    budget over all trials: ε ≤ {} at δ = {}\n", EpsilonText(data->budget->epsilon),
-                         ShortNumber(data->budget->delta));
+      out += fmt::format("    budget over all trials: ε ≤ {} at δ = {}\n", FormatEpsilon(data->budget->epsilon),
+                         FormatShortNumber(data->budget->delta));
   }
   return out;
 }
@@ -64,10 +64,10 @@ std::string LoadedText(const SweepPlan& plan) {
   for (const TrialSpec& spec : plan.trials) {
     if (spec.role != Role::teacher || spec.weights_digest.empty()) continue;
     const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
-    out +=
-        fmt::format("  {}  {}, {}\n    {}, sha256 {}\n", FormatTrialName(spec), spec.network,
-                    known != nullptr ? known->name : "not among the files that torchvision publishes",
-                    OneLine(spec.weights.empty() ? spec.torchscript : spec.weights), spec.weights_digest.substr(0, 16));
+    out += fmt::format("  {}  {}, {}\n    {}, sha256 {}\n", FormatTrialName(spec), spec.network,
+                       known != nullptr ? known->name : "not among the files that torchvision publishes",
+                       MakeOneLine(spec.weights.empty() ? spec.torchscript : spec.weights),
+                       spec.weights_digest.substr(0, 16));
     if (!spec.outputs.empty())
       out += "    its outputs " + spec.outputs + " are the classes of the data set, in order\n";
   }
@@ -79,7 +79,7 @@ std::string NetworkText(const TrialSpec& spec) {
   const Result<std::vector<NetworkLayer>> layers = ParseNetworkLayers(*spec.layers);
   if (!layers.ok()) return "";
   const DataSpec& data = *spec.data;
-  const PictureShape picture{data.channels, data.height, data.width};
+  const InputShape picture{data.channels, data.height, data.width};
   const PlannedShapes planned = PlanShapes(*layers, picture, data.classes);
   std::string out = fmt::format("  {}  {} layers", spec.network, layers->size());
   if (!planned.misfit && data.height > 0)
@@ -148,7 +148,7 @@ std::string CountsText(const PlanReport& report) {
   if (!report.dropped.empty()) out += fmt::format("; {} stored ones are not in this plan", report.dropped.size());
   if (runs == 0) return out + ". Nothing is left to run.\n";
   out += ".\n";
-  if (report.total) return out + "Time: " + SweepEstimateText(*report.total) + ".\n";
+  if (report.total) return out + "Time: " + FormatSweepEstimate(*report.total) + ".\n";
   if (report.unknown == 0)
     return out + fmt::format("Time: unknown, since a trial needs more devices than {} (--slots).\n", report.slots);
   return out + fmt::format(
@@ -231,10 +231,10 @@ std::string RetriesText(const PlanReport& report, std::size_t width) {
 std::string FormatDimension(const SearchDimension& dimension) {
   std::string text(dimension.key->TrialName());
   if (dimension.choices.empty())
-    return text + fmt::format(" in [{}, {}]{}{}", ShortNumber(dimension.low), ShortNumber(dimension.high),
+    return text + fmt::format(" in [{}, {}]{}{}", FormatShortNumber(dimension.low), FormatShortNumber(dimension.high),
                               dimension.log ? ", logarithmic" : "", dimension.integer ? ", whole numbers" : "");
   for (std::size_t i = 0; i < dimension.choices.size(); ++i)
-    text += (i == 0 ? " of " : ", ") + ValueText(*dimension.key, dimension.choices[i]);
+    text += (i == 0 ? " of " : ", ") + FormatValue(*dimension.key, dimension.choices[i]);
   return text;
 }
 
@@ -271,7 +271,7 @@ std::string SearchText(const PlanReport& report, std::size_t width) {
     last = number;
     ++shown;
     std::vector<std::string> line = {std::to_string(*number)};
-    for (const std::string& key : report.search->terms.keys) line.push_back(KeyText(*trial.spec, key));
+    for (const std::string& key : report.search->terms.keys) line.push_back(FormatKey(*trial.spec, key));
     table.Add(line);
   }
   out += table.Render(2);
@@ -285,14 +285,14 @@ std::string ScoreText(const PlanReport& report, std::size_t width) {
   if (select.score_noise == 0 || report.plan->data.empty()) return "";
   const auto examples = static_cast<double>(report.plan->data.front()->ValidationExamples());
   return "  " +
-         Wrap(
-             fmt::format("The score is private: how many of {} validation examples the student classifies right, with "
-                         "noise of standard deviation {} on that number ({:.2f} % of them). For a validation example "
-                         "one candidate's score is {}-GDP; for a training example it costs nothing beyond the "
-                         "training. No example is both, so that the worse of the two counts.",
-                         CountText(report.plan->data.front()->ValidationExamples()), SixDigitNumber(select.score_noise),
-                         100 * select.score_noise / examples, SixDigitNumber(1 / select.score_noise)),
-             width - 2, 4) +
+         Wrap(fmt::format("The score is private: how many of {} validation examples the student classifies right, with "
+                          "noise of standard deviation {} on that number ({:.2f} % of them). For a validation example "
+                          "one candidate's score is {}-GDP; for a training example it costs nothing beyond the "
+                          "training. No example is both, so that the worse of the two counts.",
+                          CountText(report.plan->data.front()->ValidationExamples()),
+                          FormatSixDigits(select.score_noise), 100 * select.score_noise / examples,
+                          FormatSixDigits(1 / select.score_noise)),
+              width - 2, 4) +
          "\n";
 }
 
@@ -310,8 +310,8 @@ std::string CalibratedText(const PlanReport& report, std::size_t width) {
   return "  " +
          Wrap(fmt::format("Calibrated: selection over {} candidates in expectation costs {} of ε = {}; each candidate "
                           "runs at ε₀ = {}.{}",
-                          SixDigitNumber(select.mean), EpsilonText(*select.epsilon - *report.selection->each),
-                          EpsilonText(*select.epsilon), EpsilonText(*report.selection->each), room),
+                          FormatSixDigits(select.mean), FormatEpsilon(*select.epsilon - *report.selection->each),
+                          FormatEpsilon(*select.epsilon), FormatEpsilon(*report.selection->each), room),
               width - 2, 4) +
          "\n";
 }
@@ -328,7 +328,7 @@ std::string SelectionText(const PlanReport& report, std::size_t width) {
     const ClaimCells cells = MakeClaimCells(claim, notes, true);
     const double alone = planned.candidate[i];
     const bool known = claim.status == privacy::ClaimStatus::proven && std::isfinite(alone);
-    table.Add({cells.protects, cells.neighbours, cells.delta, cells.epsilon, known ? EpsilonText(alone) : "",
+    table.Add({cells.protects, cells.neighbours, cells.delta, cells.epsilon, known ? FormatEpsilon(alone) : "",
                known ? fmt::format("{:.2f}", std::max(0.0, claim.epsilon - alone)) : "", cells.basis});
   }
   std::string out = fmt::format("Selection: the best alone of K candidates by {}; K: {}\n", report.plan->select->score,
@@ -341,11 +341,11 @@ std::string SelectionText(const PlanReport& report, std::size_t width) {
     std::string points;
     for (const RdpPoint& point : planned.curves[i])
       points += fmt::format("{}{:g}: {} and {}", points.empty() ? "" : ", ", point.order,
-                            SixDigitNumber(point.candidate), SixDigitNumber(point.selection));
+                            FormatSixDigits(point.candidate), FormatSixDigits(point.selection));
     out += "  " +
            Wrap(fmt::format("Rényi divergence of the worst candidate and of the selection ({}, {}), by order: {}",
-                            privacy::AdjacencyName(planned.claims[i].adjacency),
-                            privacy::NeighbourName(planned.claims[i].neighbour), points),
+                            privacy::GetAdjacencyName(planned.claims[i].adjacency),
+                            privacy::GetNeighbourName(planned.claims[i].neighbour), points),
                 width - 2, 4) +
            "\n";
   }
@@ -381,7 +381,7 @@ std::string PlanDiffAsText(const PlanReport& report) {
       ++same;
   }
   for (const TrialView* trial : report.dropped)
-    out += "- " + FormatTrialName(trial->spec) + "  stored (" + std::string(StateName(trial->state)) +
+    out += "- " + FormatTrialName(trial->spec) + "  stored (" + std::string(GetStateName(trial->state)) +
            "), not in this plan\n";
   return out + fmt::format("{} of {} planned trials are already in {}\n", same, report.trials.size(), report.results);
 }
@@ -440,12 +440,12 @@ ordered_json SelectionJson(const PlanReport& report) {
   ordered_json claims = ordered_json::array();
   for (std::size_t i = 0; i < planned.claims.size(); ++i) {
     ordered_json claim = ordered_json::parse(privacy::EncodeClaim(planned.claims[i]));
-    claim["candidate_epsilon"] = NumberToJson(planned.candidate[i]);
+    claim["candidate_epsilon"] = MakeJsonNumber(planned.candidate[i]);
     claim["rdp"] = ordered_json::array();
     for (const RdpPoint& point : planned.curves[i])
       claim["rdp"].push_back({{"order", point.order},
-                              {"candidate", NumberToJson(point.candidate)},
-                              {"selection", NumberToJson(point.selection)}});
+                              {"candidate", MakeJsonNumber(point.candidate)},
+                              {"selection", MakeJsonNumber(point.selection)}});
     claims.push_back(std::move(claim));
   }
   ordered_json json = {{"score", report.plan->select->score}, {"distribution", report.plan->select->distribution},
@@ -461,14 +461,14 @@ ordered_json SelectionJson(const PlanReport& report) {
 }
 
 std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, PlannedClaims& claims) {
-  return TrialText(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec),
-                   {{"new", trial.stored == nullptr ? "true" : "false"},
-                    {"runs", trial.runs ? "true" : "false"},
-                    {"reason", DumpJson(ordered_json(FindReason(trial)))},
-                    {"estimate", DumpJson(EstimateJson(EstimateTrial(report, trial)))},
-                    {"claims", ClaimsText(claims.Of(*trial.spec, trial.teacher))},
-                    {"differs", DumpJson(DifferencesJson(ListDifferences(*trial.spec, trial.teacher)))},
-                    {"chosen", DumpJson(ChosenJson(ListChosen(*trial.spec)))}});
+  return FormatTrialJson(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec),
+                         {{"new", trial.stored == nullptr ? "true" : "false"},
+                          {"runs", trial.runs ? "true" : "false"},
+                          {"reason", DumpJson(ordered_json(FindReason(trial)))},
+                          {"estimate", DumpJson(EstimateJson(EstimateTrial(report, trial)))},
+                          {"claims", FormatClaims(claims.Of(*trial.spec, trial.teacher))},
+                          {"differs", DumpJson(MakeDifferencesJson(ListDifferences(*trial.spec, trial.teacher)))},
+                          {"chosen", DumpJson(MakeChosenJson(ListChosen(*trial.spec)))}});
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ void WriteHead(Html& html, const std::string& title) {
   html.Void("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
   html.Void("meta", {{"name", "color-scheme"}, {"content", "light dark"}});
   html.Void("meta", {{"name", "referrer"}, {"content", "no-referrer"}});
-  html.Void("meta", {{"name", "generator"}, {"content", "retort " + VersionText()}});
+  html.Void("meta", {{"name", "generator"}, {"content", "retort " + FormatVersion()}});
   html.Element("title", title);
   html.Line();
   html.Open("style");
@@ -234,7 +234,7 @@ void WriteHeader(Html& html, const ReportSources& sources, const std::string& ti
   const HtmlScope made(html, "p", {{"class", "faint"}});
   html.Text("Made ");
   WriteTime(html, sources.generated);
-  html.Text(" by retort " + VersionText() + ".");
+  html.Text(" by retort " + FormatVersion() + ".");
 }
 
 void WriteTroubles(Html& html, const std::vector<std::string>& troubles, const std::string& directory) {
@@ -264,17 +264,17 @@ void WriteContents(Html& html, bool figures) {
 // The parts, which find out on their way what cannot be read.
 std::string MakeMain(const ReportSources& sources, ReportPage& page) {
   Html html;
-  std::size_t picture_bytes = 0;
+  std::size_t drawn_bytes = 0;
   {
     const HtmlScope main(html, "main");
     WriteTables(html, sources);
-    WriteFigures(html, sources, picture_bytes);
+    WriteFigures(html, sources, drawn_bytes);
     WritePrivacy(html, sources);
     WriteFailures(html, sources);
     WriteTimings(html, sources);
     WriteProvenance(html, sources);
     WriteCommands(html, sources);
-    page.detailed = WriteTrials(html, sources, picture_bytes, page.troubles);
+    page.detailed = WriteTrials(html, sources, drawn_bytes, page.troubles);
   }
   for (const auto& [trial, what] : sources.attempts.unreadable()) page.troubles.push_back(what);
   return html.Take();

@@ -15,7 +15,7 @@
 #include "orchestrator/results/attempt_reader.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/tables/result_table.h"
-#include "orchestrator/results/tables/split_pictures.h"
+#include "orchestrator/results/tables/split_images.h"
 
 namespace retort::orchestrator::cli {
 
@@ -24,9 +24,9 @@ struct ReportLimits {
   std::size_t detailed = 60;     // trials with a part of their own
   std::size_t statements = 200;  // privacy statements of a table
   std::size_t figures = 24;
-  std::size_t picture_bytes = 12'000'000;  // of figures and samples, as they stand in the page
-  std::size_t sample_bytes = 400'000;      // pixels of one trial's samples
-  std::size_t samples = 36;                // of one trial
+  std::size_t drawn_bytes = 12'000'000;  // of figures and samples, as they stand in the page
+  std::size_t sample_bytes = 400'000;    // pixels of one trial's samples
+  std::size_t samples = 36;              // of one trial
 };
 
 // Of a map, pictures of each kind: beyond it the map is left to `retort plot`, since its time grows with the
@@ -34,8 +34,8 @@ struct ReportLimits {
 inline constexpr std::int64_t kMaxOnMap = 200;
 
 // At most so many of each part of the split.
-using PicturesUpTo = std::function<Result<DataPictures>(const DataSpec&, std::int64_t most)>;
-using AuditOf = std::function<Result<std::optional<privacy::AuditReport>>(const TrialView&)>;
+using ImagesUpTo = std::function<Result<DataImages>(const DataSpec&, std::int64_t most)>;
+using AuditSource = std::function<Result<std::optional<privacy::AuditReport>>(const TrialView&)>;
 
 struct ReportSources {
   const ResultsView& view;                 // as ReadShownResults gives it
@@ -43,8 +43,8 @@ struct ReportSources {
   const SweepStatus& status;               // of the view
   const std::vector<ResultTable>& tables;  // of the plan
   AttemptReader& attempts;
-  AuditOf audit;
-  PicturesUpTo pictures;  // for maps
+  AuditSource audit;
+  ImagesUpTo pictures;  // for maps
   std::string sweep_toml;
   std::string command;                     // that makes this page
   double generated = 0;                    // unix seconds

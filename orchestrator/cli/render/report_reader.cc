@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxReadBytes = std::uint64_t{1} << 30;  // of attempts'
 
 std::vector<ResultTable> BuildTables(storage::Env& env, const SweepPlan& plan, ResultsView& view) {
   std::vector<TableSpec> specs = plan.tables;
-  if (specs.empty()) specs.push_back(DefaultTable(plan));
+  if (specs.empty()) specs.push_back(MakeDefaultTable(plan));
   std::vector<ResultTable> tables;
   for (const TableSpec& spec : specs) {
     AddMetric(env, spec.metric, view);
@@ -62,7 +62,7 @@ ReportPage ReadReport(storage::Env& env, ResultsView& view, const ReportRequest&
                .tables = tables,
                .attempts = attempts,
                .audit = [&](const TrialView& trial) { return FindAudit(audits, trial); },
-               .pictures = [&](const DataSpec& data, std::int64_t most) { return ReadSplitPictures(env, data, most); },
+               .pictures = [&](const DataSpec& data, std::int64_t most) { return ReadSplitImages(env, data, most); },
                .sweep_toml = toml.ok() ? *toml : "",
                .command = request.command,
                .generated = request.generated,

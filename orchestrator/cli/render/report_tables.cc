@@ -10,7 +10,7 @@
 #include "experiments/base/digests.h"
 #include "experiments/base/number_text.h"
 #include "orchestrator/cli/render/claim_text.h"
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 #include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/status_text.h"
 #include "orchestrator/cli/render/table_export.h"
@@ -49,7 +49,7 @@ class TablePart {
       out.columns.push_back({matrix.header[i], i < keys ? HtmlSort::text : HtmlSort::none, i >= keys});
     for (const Matrix::Row& row : matrix.rows) {
       HtmlLine line;
-      for (const std::string& key : row.keys) line.push_back({TextOrDash(key)});
+      for (const std::string& key : row.keys) line.push_back({FormatTextOrDash(key)});
       if (!line.empty()) line.front().header = true;
       for (const MatrixCell& cell : row.cells) line.push_back(MatrixHtml(cell));
       out.groups.push_back({std::move(line)});
@@ -73,7 +73,7 @@ class TablePart {
     HtmlTable out;
     out.caption = fmt::format("{}: {} and every ε with what it protects and whether it is proven", table_.spec.name,
                               table_.spec.metric);
-    const std::vector<std::string> keys = KeyNames(table_);
+    const std::vector<std::string> keys = ListKeyNames(table_);
     out.columns.push_back({"role", HtmlSort::text, false, !keys.empty()});
     for (std::size_t i = 0; i < keys.size(); ++i) out.columns.push_back({keys[i], HtmlSort::text, false, i > 0});
     out.columns.push_back({table_.spec.metric, HtmlSort::number, true});
@@ -101,7 +101,7 @@ class TablePart {
     HtmlLine line = {{entry.role}};
     std::string rest = entry.role;  // of the keys that a narrow page leaves out
     for (std::size_t i = 0; i < entry.keys.size(); ++i) {
-      line.push_back({TextOrDash(entry.keys[i])});
+      line.push_back({FormatTextOrDash(entry.keys[i])});
       if (i > 0 && !entry.keys[i].empty()) rest += ", " + keys[i] + " " + entry.keys[i];
     }
     if (line.size() > 1) {
@@ -111,8 +111,9 @@ class TablePart {
     }
     line.push_back(Measured(entry));
     if (!published_) return line;
-    line.push_back(entry.published ? NumberCell(PublishedText(*entry.published, table_.spec.metric), *entry.published)
-                                   : HtmlCell{"–"});
+    line.push_back(entry.published
+                       ? MakeNumberCell(FormatPublished(*entry.published, table_.spec.metric), *entry.published)
+                       : HtmlCell{"–"});
     line.back().em = entry.best_published;
     line.back().marks = FormatMarks(*entry.notes, notes_);
     line.back().note_prefix = note_prefix_;
@@ -123,14 +124,14 @@ class TablePart {
   [[nodiscard]] HtmlCell Measured(const TableEntry& entry) const {
     const std::string& metric = table_.spec.metric;
     const bool quoted = entry.state == CellState::quoted;
-    const std::string text = quoted ? "quoted" : MeasuredText(*entry.summary, metric);
-    HtmlCell cell = entry.summary->n > 0 ? NumberCell(text, entry.summary->mean) : HtmlCell{text};
+    const std::string text = quoted ? "quoted" : FormatMeasured(*entry.summary, metric);
+    HtmlCell cell = entry.summary->n > 0 ? MakeNumberCell(text, entry.summary->mean) : HtmlCell{text};
     cell.strong = entry.best;
     if (!quoted)
-      cell.below.push_back(SeedsText(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : ""));
-    if (const std::string seeds = SeedsIntervalText(*entry.summary, metric); !seeds.empty())
+      cell.below.push_back(FormatSeeds(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : ""));
+    if (const std::string seeds = FormatSeedsInterval(*entry.summary, metric); !seeds.empty())
       cell.below.push_back("seeds " + seeds);
-    if (*entry.test) cell.below.push_back("test " + IntervalText({(*entry.test)->low, (*entry.test)->high}, metric));
+    if (*entry.test) cell.below.push_back("test " + FormatInterval({(*entry.test)->low, (*entry.test)->high}, metric));
     return cell;
   }
 
@@ -199,7 +200,7 @@ std::map<std::string, Charged> ByData(const ResultsView& view) {
   return by_data;
 }
 
-std::string NameOf(const SweepStatus& status, const std::string& digest) {
+std::string FindSweepName(const SweepStatus& status, const std::string& digest) {
   for (const DataSpending& spent : status.spending)
     if (spent.digest == digest) return spent.data;
   return digest.substr(0, 12);
@@ -215,7 +216,7 @@ HtmlTable LedgerTable(const ReportSources& sources) {
                    {"releases reserved", HtmlSort::number, true},
                    {"releases charged", HtmlSort::number, true}};
   for (const auto& [digest, charged] : ByData(sources.view)) {
-    HtmlCell name{NameOf(sources.status, digest)};
+    HtmlCell name{FindSweepName(sources.status, digest)};
     name.header = true;
     HtmlLine line = {name};
     for (const std::int64_t count : {static_cast<std::int64_t>(charged.trials.size()), charged.reservations,
@@ -292,7 +293,7 @@ std::string PlotCommand(const ReportSources& sources, const FigureSpec& spec) {
          (sources.plan.figures.empty() ? "" : spec.name + " ") + "--results " + QuoteForShell(sources.view.directory);
 }
 
-bool ReadsAttempts(FigureKind kind) { return kind == FigureKind::curve || ShowsPictures(kind); }
+bool ReadsAttempts(FigureKind kind) { return kind == FigureKind::curve || ShowsImages(kind); }
 
 std::vector<const TrialView*> StudentsIn(const ResultsView& view) {
   std::vector<const TrialView*> students;
@@ -311,8 +312,8 @@ std::string TooLarge(const ReportSources& sources, const FigureSpec& spec) {
 
 class FigurePart {
  public:
-  FigurePart(Html& html, const ReportSources& sources, std::size_t& picture_bytes)
-      : html_(html), sources_(sources), picture_bytes_(picture_bytes) {}
+  FigurePart(Html& html, const ReportSources& sources, std::size_t& drawn_bytes)
+      : html_(html), sources_(sources), drawn_bytes_(drawn_bytes) {}
 
   // `declared`: in the sweep file. One that is not is worth no word when there is nothing to draw.
   void Write(const FigureSpec& spec, bool declared) {
@@ -348,13 +349,13 @@ class FigurePart {
   }
 
   void Draw(const FigureData& data) {
-    const plot::Picture picture = MakePicture(data);
+    const plot::Chart picture = MakeChart(data);
     const Result<std::string> svg = plot::Render(picture, plot::Format::svg);
     if (!svg.ok()) return Say(data.spec, svg.status().message());
     const std::string bytes = FormatBase64(*svg);
-    if (picture_bytes_ + bytes.size() > sources_.limits.picture_bytes)
+    if (drawn_bytes_ + bytes.size() > sources_.limits.drawn_bytes)
       return LeaveOut(data.spec, "the page has as many pictures as it may hold");
-    picture_bytes_ += bytes.size();
+    drawn_bytes_ += bytes.size();
     html_.Element("h3", "Figure " + data.spec.name);
     const HtmlScope figure(html_, "figure");
     const bool fits = picture.description.size() <= kLongestAlternative;
@@ -375,18 +376,18 @@ class FigurePart {
 
   Html& html_;
   const ReportSources& sources_;
-  std::size_t& picture_bytes_;
+  std::size_t& drawn_bytes_;
 };
 
 }  // namespace
 
-void WriteFigures(Html& html, const ReportSources& sources, std::size_t& picture_bytes) {
+void WriteFigures(Html& html, const ReportSources& sources, std::size_t& drawn_bytes) {
   const std::vector<FigureSpec>& declared = sources.plan.figures;
   if (sources.plan.trials.empty()) return;
   const HtmlScope section(html, "section", {{"aria-labelledby", "figures"}});
   html.Element("h2", "Figures", {{"id", "figures"}});
-  FigurePart part(html, sources, picture_bytes);
-  if (declared.empty()) part.Write(DefaultFigure(sources.plan), false);
+  FigurePart part(html, sources, drawn_bytes);
+  if (declared.empty()) part.Write(MakeDefaultFigure(sources.plan), false);
   for (std::size_t i = 0; i < std::min(declared.size(), sources.limits.figures); ++i) part.Write(declared[i], true);
   if (declared.size() > sources.limits.figures)
     html.Paragraph(fmt::format("{} more figures are left out: `retort plot {} --results {}` draws all.",

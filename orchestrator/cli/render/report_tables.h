@@ -9,7 +9,7 @@
 namespace retort::orchestrator::cli {
 
 void WriteTables(Html& html, const ReportSources& sources);
-void WriteFigures(Html& html, const ReportSources& sources, std::size_t& picture_bytes);
+void WriteFigures(Html& html, const ReportSources& sources, std::size_t& drawn_bytes);
 void WritePrivacy(Html& html, const ReportSources& sources);
 
 }  // namespace retort::orchestrator::cli

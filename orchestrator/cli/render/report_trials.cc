@@ -65,20 +65,20 @@ Chosen ChooseDetailed(const ReportSources& sources) {
 HtmlCell FormatTook(const TrialView& trial) {
   if (!trial.row) return {"–"};
   const std::optional<double> seconds = Find(trial.row->timings, "seconds");
-  return seconds ? NumberCell(DurationText(*seconds), *seconds) : HtmlCell{"–"};
+  return seconds ? MakeNumberCell(FormatDuration(*seconds), *seconds) : HtmlCell{"–"};
 }
 
 HtmlLine MakeLine(const TrialView& trial, const std::string& metric, bool linked) {
   HtmlCell name{FormatTrialName(trial.spec)};
   name.header = true;
-  if (linked) name.href = "#" + TrialAnchor(trial);
+  if (linked) name.href = "#" + FormatTrialAnchor(trial);
   const auto value = trial.row ? Find(trial.row->metrics, metric) : std::nullopt;
-  HtmlCell measured = value ? NumberCell(MetricText(*value, metric), *value) : HtmlCell{"–"};
+  HtmlCell measured = value ? MakeNumberCell(FormatMetric(*value, metric), *value) : HtmlCell{"–"};
   const std::string failure = FindFailureWord(trial);
   return {name,
           {trial.spec.data ? trial.spec.data->name : "–"},
           {std::to_string(trial.spec.seed), std::to_string(trial.spec.seed)},
-          {std::string(StateName(trial.state))},
+          {std::string(GetStateName(trial.state))},
           {std::to_string(trial.attempts), std::to_string(trial.attempts)},
           measured,
           FormatTook(trial),
@@ -120,7 +120,7 @@ void WriteLeftOut(Html& html, const ReportSources& sources, std::size_t detailed
 
 }  // namespace
 
-std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& picture_bytes,
+std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& drawn_bytes,
                         std::vector<std::string>& troubles) {
   const HtmlScope section(html, "section", {{"aria-labelledby", "trials"}});
   html.Element("h2", "Trials", {{"id", "trials"}});
@@ -131,7 +131,7 @@ std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& p
   std::unordered_map<TrialId, std::vector<const storage::LedgerEntry*>> ledger;
   for (const storage::LedgerEntry& entry : sources.view.ledger) ledger[entry.attempt.trial].push_back(&entry);
   for (const TrialView* trial : detailed)
-    WriteTrial(html, sources, *trial, ledger[trial->spec.id], picture_bytes, troubles);
+    WriteTrial(html, sources, *trial, ledger[trial->spec.id], drawn_bytes, troubles);
   return detailed.size();
 }
 
@@ -162,12 +162,12 @@ HtmlGroup MakeLines(const TrialGroup& group, std::size_t most) {
     HtmlCell name{FormatTrialName(trial.spec)};
     name.header = true;
     lines.push_back({name,
-                     {std::string(StateName(trial.state))},
+                     {std::string(GetStateName(trial.state))},
                      {std::to_string(trial.attempts), std::to_string(trial.attempts)}});
   }
   const std::string failure = FindFailureWord(*group.front());
   HtmlCell word{failure.empty() ? "–" : failure};
-  HtmlCell detail{group.front()->detail.empty() ? "–" : CutEnd(OneLine(group.front()->detail), kDetailColumns)};
+  HtmlCell detail{group.front()->detail.empty() ? "–" : CutEnd(MakeOneLine(group.front()->detail), kDetailColumns)};
   detail.css_class = "words";
   word.lines = detail.lines = count;
   lines.front().push_back(word);
@@ -189,7 +189,7 @@ std::size_t FillTable(const std::vector<TrialGroup>& groups, HtmlTable& table) {
 // One for each state that occurs.
 std::string ListCommands(const TrialGroup& trials, const std::string& directory) {
   std::set<std::string_view> states;
-  for (const TrialView* trial : trials) states.insert(StateName(trial->state));
+  for (const TrialView* trial : trials) states.insert(GetStateName(trial->state));
   std::string commands;
   for (const std::string_view state : states)
     commands += (commands.empty() ? "`" : ", `") +
@@ -302,16 +302,17 @@ HtmlTable TimesTable(const std::map<Kind, Times>& all, bool energy) {
     HtmlLine line = {{std::get<0>(kind)},
                      {std::get<1>(kind)},
                      {std::get<2>(kind)},
-                     NumberCell(std::to_string(times.trials), times.trials),
-                     NumberCell(DurationText(mean), mean),
-                     NumberCell(DurationText(times.least), times.least),
-                     NumberCell(DurationText(times.most), times.most),
-                     NumberCell(fmt::format("{:.3f}", hours), hours)};
+                     MakeNumberCell(std::to_string(times.trials), times.trials),
+                     MakeNumberCell(FormatDuration(mean), mean),
+                     MakeNumberCell(FormatDuration(times.least), times.least),
+                     MakeNumberCell(FormatDuration(times.most), times.most),
+                     MakeNumberCell(fmt::format("{:.3f}", hours), hours)};
     line[1].header = true;
     if (energy)
-      line.push_back(times.metered == 0 ? HtmlCell{"–"}
-                                        : NumberCell(fmt::format("{:.4g} Wh of {}", times.joules / 3600, times.metered),
-                                                     times.joules));
+      line.push_back(
+          times.metered == 0
+              ? HtmlCell{"–"}
+              : MakeNumberCell(fmt::format("{:.4g} Wh of {}", times.joules / 3600, times.metered), times.joules));
     table.groups.push_back({std::move(line)});
   }
   return table;
@@ -344,7 +345,7 @@ void WriteTimings(Html& html, const ReportSources& sources) {
   const ResultsView& view = sources.view;
   const double now = view.newest_event;
   html.Paragraph(fmt::format("All runs together took {} of wall clock and {:.3f} device-hours, lost attempts included.",
-                             DurationText(view.usage.WallSeconds(now, view.running)),
+                             FormatDuration(view.usage.WallSeconds(now, view.running)),
                              view.usage.DeviceSeconds(now, view.running) / 3600));
   const std::map<Kind, Times> all = CollectTimes(view);
   const Times total = ComputeTotal(all);
@@ -443,7 +444,7 @@ void WriteProvenance(Html& html, const ReportSources& sources) {
     html.Element("summary", "The sweep file, as resolved");
     html.Element("pre", sources.sweep_toml, {{"tabindex", "0"}});
   }
-  html.Element("p", "Page by retort " + VersionText() + ".", {{"class", "faint"}});
+  html.Element("p", "Page by retort " + FormatVersion() + ".", {{"class", "faint"}});
 }
 
 void WriteCommands(Html& html, const ReportSources& sources) {

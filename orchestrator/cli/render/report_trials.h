@@ -16,7 +16,7 @@ void WriteProvenance(Html& html, const ReportSources& sources);
 void WriteCommands(Html& html, const ReportSources& sources);
 // What a part could not read is added to `troubles`.
 // Returns how many have a part of their own.
-std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& picture_bytes,
+std::size_t WriteTrials(Html& html, const ReportSources& sources, std::size_t& drawn_bytes,
                         std::vector<std::string>& troubles);
 
 }  // namespace retort::orchestrator::cli

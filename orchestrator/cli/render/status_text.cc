@@ -22,16 +22,17 @@
 
 namespace retort::orchestrator::cli {
 
-std::string SweepEstimateText(const SweepEstimate& estimate) {
+std::string FormatSweepEstimate(const SweepEstimate& estimate) {
   const Interval& time = estimate.seconds;
   const Interval& hours = estimate.device_hours;
   const bool sure = time.low == time.high && hours.low == hours.high;
-  std::string text =
-      fmt::format("about {} on {} {}", DurationText(time.mean), estimate.slots, estimate.slots == 1 ? "slot" : "slots");
-  if (!sure) text += fmt::format(" ({} to {} nine times out of ten)", DurationText(time.low), DurationText(time.high));
+  std::string text = fmt::format("about {} on {} {}", FormatDuration(time.mean), estimate.slots,
+                                 estimate.slots == 1 ? "slot" : "slots");
+  if (!sure)
+    text += fmt::format(" ({} to {} nine times out of ten)", FormatDuration(time.low), FormatDuration(time.high));
   text += fmt::format(", {:.2g} device-hours", hours.mean);
   if (!sure) text += fmt::format(" ({:.2g} to {:.2g})", hours.low, hours.high);
-  if (estimate.disk_bytes && *estimate.disk_bytes > 0) text += ", disk about " + BytesText(*estimate.disk_bytes);
+  if (estimate.disk_bytes && *estimate.disk_bytes > 0) text += ", disk about " + FormatBytes(*estimate.disk_bytes);
   if (estimate.from_running) text += "; judged by trials that have not ended yet";
   if (estimate.as_if_alone) text += "; as if no trials shared a device, which makes it shorter where it gains";
   return text;
@@ -81,16 +82,16 @@ std::string ActiveText(const SweepStatus& status, double now) {
     specs.emplace(trial.spec.id, &trial.spec);
     if (trial.state == TrialState::running || trial.state == TrialState::leased) {
       if (!running.Takes()) continue;
-      std::string line = fmt::format("  {}  {}", FormatTrialName(trial.spec), StateName(trial.state));
+      std::string line = fmt::format("  {}  {}", FormatTrialName(trial.spec), GetStateName(trial.state));
       const auto teacher = trial.spec.parent ? specs.find(*trial.spec.parent) : specs.end();
       const std::string progress =
-          ProgressText(trial, teacher == specs.end() ? nullptr : teacher->second, now, status.costs);
+          FormatProgress(trial, teacher == specs.end() ? nullptr : teacher->second, now, status.costs);
       if (!progress.empty()) line += ", " + progress;
       if (const auto place = places.find(trial.spec.id); place != places.end()) line += ", " + place->second;
       running.Add(line + fmt::format(", attempt {}\n", trial.attempts));
     } else if (!IsFinal(trial.state) && !IsRetryDue(trial.retry_at, now) && waiting.Takes()) {
       waiting.Add(
-          fmt::format("  {}  tried again in {}\n", FormatTrialName(trial.spec), DurationText(trial.retry_at - now)));
+          fmt::format("  {}  tried again in {}\n", FormatTrialName(trial.spec), FormatDuration(trial.retry_at - now)));
     }
   }
   const std::string& directory = status.view->directory;
@@ -104,7 +105,7 @@ std::string SpendingText(const SweepStatus& status, std::size_t width) {
 }
 
 std::string BoundText(double epsilon) {
-  return std::string(std::isfinite(epsilon) ? "≤ " : "= ") + EpsilonText(epsilon);
+  return std::string(std::isfinite(epsilon) ? "≤ " : "= ") + FormatEpsilon(epsilon);
 }
 
 // Why a total has no bound, as the end of a sentence.
@@ -128,7 +129,7 @@ std::string ProblemsText(const SweepStatus& status, std::size_t width) {
 
 std::string TimeLeftText(const std::optional<SweepEstimate>& left) {
   if (!left) return "Time left: unknown until a trial of each kind has run for half a minute, or has finished\n";
-  return "Time left: " + SweepEstimateText(*left) + "\n";
+  return "Time left: " + FormatSweepEstimate(*left) + "\n";
 }
 
 ordered_json IntervalJson(const Interval& interval) {
@@ -144,7 +145,7 @@ void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& documen
 
 std::string BodyText(const SweepStatus& status, double clock, std::size_t width) {
   const ResultsView& view = *status.view;
-  const double now_unix_seconds = NowFor(view, clock);
+  const double now_unix_seconds = ChooseNow(view, clock);
   if (view.sweep.empty() && status.trials == 0)
     return fmt::format("No sweep is recorded in {}: its journal.log is empty\n", view.directory) +
            (status.problems.empty() ? "" : "Problems\n" + ProblemsText(status, width));
@@ -162,7 +163,7 @@ std::string BodyText(const SweepStatus& status, double clock, std::size_t width)
   if (!status.devices.empty()) out += "Devices: " + DescribeDevices(status.devices) + "\n";
   if (view.requests > 0) out += fmt::format("Requests: {} to cancel or retry, not answered yet\n", view.requests);
   if (const std::optional<double> age = ComputeStaleness(view, now_unix_seconds))
-    out += fmt::format("The run has written nothing for {}: all this is as old\n", DurationText(*age));
+    out += fmt::format("The run has written nothing for {}: all this is as old\n", FormatDuration(*age));
   for (const std::string& measured : view.packed) out += "Sharing a device: " + measured + "\n";
   if (!status.spending.empty()) out += "Privacy spent\n" + SpendingText(status, width);
   if (!status.finished) out += TimeLeftText(status.remaining);
@@ -173,7 +174,7 @@ std::string BodyText(const SweepStatus& status, double clock, std::size_t width)
 
 std::string FormatSpendingLine(const DataSpending& spent) {
   std::string line = fmt::format("{}: ε {} (example, its place filled or empty, δ = {}) over {} {}, composed together",
-                                 spent.data, BoundText(spent.epsilon), ShortNumber(spent.delta), spent.trials,
+                                 spent.data, BoundText(spent.epsilon), FormatShortNumber(spent.delta), spent.trials,
                                  spent.trials == 1 ? "trial" : "trials");
   if (!spent.reason.empty()) line += UnboundedText(spent.reason);
   if (!spent.root_trouble.empty())
@@ -183,13 +184,13 @@ std::string FormatSpendingLine(const DataSpending& spent) {
                         spent.other_sweeps == 1 ? "sweep" : "sweeps", spent.root, BoundText(spent.root_epsilon));
   if (spent.other_sweeps > 0 && spent.root_trouble.empty() && !spent.root_reason.empty() && spent.reason.empty())
     line += UnboundedText(spent.root_reason);
-  if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
+  if (spent.budget) line += fmt::format("; budget {}", FormatEpsilon(spent.budget->epsilon));
   if (!spent.budget_of.empty()) line += fmt::format(" (of {})", spent.budget_of);
   if (!spent.assumptions.empty()) line += fmt::format("; assumes {}", fmt::join(spent.assumptions, ", "));
   return line;
 }
 
-ordered_json SpendingJson(const DataSpending& spent) {
+ordered_json MakeSpendingJson(const DataSpending& spent) {
   const auto number = [](double epsilon) {
     return std::isfinite(epsilon) ? ordered_json(epsilon) : ordered_json("inf");
   };
@@ -219,7 +220,7 @@ std::string FormatEnding(const SweepStatus& status) {
   const ResultsView& view = *status.view;
   const auto count = [&status](TrialState state) {
     const auto found = std::find_if(status.counts.begin(), status.counts.end(),
-                                    [state](const auto& entry) { return entry.first == StateName(state); });
+                                    [state](const auto& entry) { return entry.first == GetStateName(state); });
     return found == status.counts.end() ? 0 : found->second;
   };
   std::string text = fmt::format("sweep {} has ended: {} of {} trials succeeded", view.sweep,
@@ -232,15 +233,15 @@ std::string FormatEnding(const SweepStatus& status) {
   return text + "; results in " + view.directory;
 }
 
-std::string FinalStatusAsText(const SweepStatus& status, double clock, std::size_t width) {
+std::string FormatFinalStatusText(const SweepStatus& status, double clock, std::size_t width) {
   return BodyText(status, clock, width) + FormatEnding(status) + "\nNext: " + status.next + "\n";
 }
 
-std::string StatusAsText(const SweepStatus& status, double clock, std::size_t width) {
+std::string FormatStatusText(const SweepStatus& status, double clock, std::size_t width) {
   return BodyText(status, clock, width) + "Next: " + status.next + "\n";
 }
 
-std::string StatusAsJson(const SweepStatus& status) {
+std::string FormatStatusJson(const SweepStatus& status) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["sweep"] = status.view->sweep;
@@ -252,8 +253,8 @@ std::string StatusAsJson(const SweepStatus& status) {
   AddEstimate(status.remaining, document);
   if (status.search) document["search"] = SearchJson(*status.search);
   document["epsilon"] = ordered_json::object();
-  for (const DataSpending& spent : status.spending) document["epsilon"][spent.data] = SpendingJson(spent);
-  document["devices"] = DevicesJson(status.devices);
+  for (const DataSpending& spent : status.spending) document["epsilon"][spent.data] = MakeSpendingJson(spent);
+  document["devices"] = MakeDevicesJson(status.devices);
   document["newest_event"] = status.view->newest_event;
   document["requests"] = status.view->requests;
   document["packing"] = status.view->packed;
@@ -264,7 +265,7 @@ std::string StatusAsJson(const SweepStatus& status) {
     document["problems"].push_back({{"what", problem.what}, {"remedy", problem.remedy}, {"trials", std::move(ids)}});
   }
   document["next"] = status.next;
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 namespace {
@@ -307,7 +308,7 @@ std::optional<NamedText> FindNext(const SweepStatus& status, double now) {
     const auto teacher = trial.spec.parent ? specs.find(*trial.spec.parent) : specs.end();
     if (Runs(trial)) {
       const PendingTrial pending = MakePendingTrial(trial, teacher == specs.end() ? nullptr : teacher->second, now);
-      if (const auto left = SecondsLeft(status.costs, pending)) offer(*left, trial, "ends");
+      if (const auto left = EstimateSecondsLeft(status.costs, pending)) offer(*left, trial, "ends");
     } else if (!IsFinal(trial.state) && !IsRetryDue(trial.retry_at, now)) {
       offer(trial.retry_at - now, trial, "is tried again");
     }
@@ -317,7 +318,7 @@ std::optional<NamedText> FindNext(const SweepStatus& status, double now) {
 
 void AddNotices(const ResultsView& view, double now, std::vector<NamedText>& problems) {
   if (const std::optional<double> age = ComputeStaleness(view, now))
-    problems.push_back({fmt::format("the run has written nothing for {}", DurationText(*age)), "", ""});
+    problems.push_back({fmt::format("the run has written nothing for {}", FormatDuration(*age)), "", ""});
   if (view.requests > 0)
     problems.push_back({fmt::format("{} requests to cancel or retry are not answered yet", view.requests), "", ""});
 }
@@ -326,7 +327,7 @@ void AddNotices(const ResultsView& view, double now, std::vector<NamedText>& pro
 
 BlockContent MakeBlock(const SweepStatus& status, double clock) {
   const ResultsView& view = *status.view;
-  const double now = NowFor(view, clock);
+  const double now = ChooseNow(view, clock);
   BlockContent content;
   for (const Problem& problem : status.problems) content.problems.push_back({problem.what, "", ""});
   AddNotices(view, now, content.problems);

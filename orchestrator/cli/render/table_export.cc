@@ -81,7 +81,7 @@ std::pair<std::size_t, std::uint32_t> CodePoint(std::string_view text) {
 
 }  // namespace
 
-std::string LatexText(std::string_view text) {
+std::string EscapeLatex(std::string_view text) {
   constexpr std::uint32_t kFirstAccented = 0xC0, kPastAccented = 0x180;  // what inputenc composes
   std::string out;
   while (!text.empty()) {
@@ -133,15 +133,15 @@ struct MarkupTable {
 std::vector<MarkupCell> FirstCells(const TableEntry& entry, const std::string& metric, Notes& notes) {
   const bool quoted = entry.state == CellState::quoted;
   std::vector<MarkupCell> cells = {{entry.role}};
-  for (const std::string& key : entry.keys) cells.push_back({TextOrDash(key)});
-  cells.push_back({quoted ? "quoted" : MeasuredText(*entry.summary, metric), entry.best ? Face::bold : Face::plain});
-  cells.push_back({SeedsText(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : "")});
-  MarkupCell published{entry.published ? PublishedText(*entry.published, metric) : "–",
+  for (const std::string& key : entry.keys) cells.push_back({FormatTextOrDash(key)});
+  cells.push_back({quoted ? "quoted" : FormatMeasured(*entry.summary, metric), entry.best ? Face::bold : Face::plain});
+  cells.push_back({FormatSeeds(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : "")});
+  MarkupCell published{entry.published ? FormatPublished(*entry.published, metric) : "–",
                        entry.best_published ? Face::italic : Face::plain};
   published.marks = FormatMarks(*entry.notes, notes);
   cells.push_back(std::move(published));
-  cells.push_back({TextOrDash(SeedsIntervalText(*entry.summary, metric))});
-  cells.push_back({*entry.test ? IntervalText({(*entry.test)->low, (*entry.test)->high}, metric) : "–"});
+  cells.push_back({FormatTextOrDash(FormatSeedsInterval(*entry.summary, metric))});
+  cells.push_back({*entry.test ? FormatInterval({(*entry.test)->low, (*entry.test)->high}, metric) : "–"});
   return cells;
 }
 
@@ -149,7 +149,7 @@ std::vector<MarkupCell> FirstCells(const TableEntry& entry, const std::string& m
 MarkupTable MakeLines(const ResultTable& table, Notes& notes) {
   MarkupTable markup;
   markup.header = {"role"};
-  for (const std::string& name : KeyNames(table)) markup.header.push_back(name);
+  for (const std::string& name : ListKeyNames(table)) markup.header.push_back(name);
   markup.header.push_back(table.spec.metric);
   for (const char* name : {"n", "published", "seeds 95 %", "test 95 %", "protects", "neighbours", "δ", "ε", "basis"})
     markup.header.emplace_back(name);
@@ -194,7 +194,7 @@ MarkupTable MatrixLines(const ResultTable& table, Notes& notes) {
   markup.header = std::move(matrix.header);
   for (const Matrix::Row& row : matrix.rows) {
     MarkupTable::Line line;
-    for (const std::string& key : row.keys) line.cells.push_back({TextOrDash(key)});
+    for (const std::string& key : row.keys) line.cells.push_back({FormatTextOrDash(key)});
     for (const MatrixCell& cell : row.cells) line.cells.push_back(MatrixMarkup(cell));
     markup.lines.push_back(std::move(line));
   }
@@ -251,7 +251,7 @@ std::string MarkdownTable(const MarkupTable& table) {
 }
 
 std::string InLatex(const std::string& text, Face face) {
-  const std::string escaped = LatexText(text);
+  const std::string escaped = EscapeLatex(text);
   if (face == Face::plain || escaped.empty()) return escaped;
   return (face == Face::bold ? "\\textbf{" : "\\textit{") + escaped + "}";
 }
@@ -261,7 +261,7 @@ std::string LatexLine(const std::vector<MarkupCell>& cells) {
   std::string line = "{}";
   for (std::size_t i = 0; i < cells.size(); ++i)
     line += (i == 0 ? "" : " & ") + InLatex(cells[i].text, cells[i].face) +
-            InLatex(cells[i].after, cells[i].after_face) + LatexText(cells[i].marks);
+            InLatex(cells[i].after, cells[i].after_face) + EscapeLatex(cells[i].marks);
   return line + " \\\\\n";
 }
 
@@ -277,7 +277,7 @@ std::string LatexTable(const MarkupTable& table, bool rules) {
 
 }  // namespace
 
-std::string TableAsMarkdown(const ResultTable& table) {
+std::string FormatTableMarkdown(const ResultTable& table) {
   Notes notes;
   std::string out = fmt::format("### {} of sweep {}\n\n", MarkdownText(table.spec.name), MarkdownText(table.sweep));
   if (FindColumns(table).size() > 1) out += MarkdownTable(MatrixLines(table, notes));
@@ -285,19 +285,19 @@ std::string TableAsMarkdown(const ResultTable& table) {
   for (std::size_t i = 0; i < notes.texts().size(); ++i)
     out += fmt::format("- \\[{}\\] {}\n", i + 1, MarkdownText(notes.texts()[i]));
   for (const std::string& line : MakeLegend(table)) out += MarkdownItem(line);
-  return out + fmt::format("\nSpecs {}, retort {}\n", table.spec_hash, VersionText());
+  return out + fmt::format("\nSpecs {}, retort {}\n", table.spec_hash, FormatVersion());
 }
 
-std::string TableAsLatex(const ResultTable& table) {
+std::string FormatTableLatex(const ResultTable& table) {
   Notes notes;
   std::string out = fmt::format("% {} of sweep {}; specs {}, retort {}; needs booktabs\n", table.spec.name, table.sweep,
-                                table.spec_hash, VersionText());
+                                table.spec_hash, FormatVersion());
   out += "\\begingroup\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
   if (FindColumns(table).size() > 1) out += LatexTable(MatrixLines(table, notes), false) + "\\medskip\n\n";
   out += LatexTable(MakeLines(table, notes), true) + "\\begin{itemize}\n";
   for (std::size_t i = 0; i < notes.texts().size(); ++i)
-    out += fmt::format("\\item[{{[{}]}}] ", i + 1) + LatexText(notes.texts()[i]) + "\n";
-  for (const std::string& line : MakeLegend(table)) out += "\\item{} " + LatexText(line) + "\n";
+    out += fmt::format("\\item[{{[{}]}}] ", i + 1) + EscapeLatex(notes.texts()[i]) + "\n";
+  for (const std::string& line : MakeLegend(table)) out += "\\item{} " + EscapeLatex(line) + "\n";
   return out + "\\end{itemize}\n\\endgroup\n";
 }
 
@@ -334,18 +334,18 @@ std::vector<std::string> MeasuredFields(const TableEntry& entry, const std::stri
   fields.push_back(summary.ci95 ? value(summary.ci95->first) : "");
   fields.push_back(summary.ci95 ? value(summary.ci95->second) : "");
   fields.push_back(entry.published ? value(*entry.published) : "");
-  fields.emplace_back(CellStateName(entry.state));
+  fields.emplace_back(GetCellStateName(entry.state));
   return fields;
 }
 
 std::vector<std::string> ClaimFields(const privacy::Claim& claim) {
   const bool finite = std::isfinite(claim.epsilon) && claim.status != privacy::ClaimStatus::unbounded;
-  return {std::string(privacy::AdjacencyName(claim.adjacency)),
-          std::string(privacy::NeighbourName(claim.neighbour)),
-          claim.delta_stated ? ShortNumber(claim.delta) : "",
+  return {std::string(privacy::GetAdjacencyName(claim.adjacency)),
+          std::string(privacy::GetNeighbourName(claim.neighbour)),
+          claim.delta_stated ? FormatShortNumber(claim.delta) : "",
           finite ? fmt::format("{}", claim.epsilon) : "inf",
           Number(claim.lower),
-          std::string(privacy::StatusName(claim.status)),
+          std::string(privacy::GetStatusName(claim.status)),
           claim.accountant,
           claim.units,
           JoinedBySemicolon(claim.assumptions),
@@ -377,9 +377,9 @@ std::vector<std::string> MarkFields(const TableEntry& entry) {
 
 }  // namespace
 
-std::string TableAsCsv(const ResultTable& table) {
+std::string FormatTableCsv(const ResultTable& table) {
   std::vector<std::string> header = {"table", "role"};
-  for (const std::string& name : KeyNames(table)) header.push_back(name);
+  for (const std::string& name : ListKeyNames(table)) header.push_back(name);
   for (const char* name : {"metric",
                            "mean",
                            "sd",
@@ -437,13 +437,13 @@ using nlohmann::ordered_json;
 template <typename Line>
 void AddValues(const Line& line, const std::string& metric, ordered_json& into) {
   const SeedSummary& summary = line.summary;
-  into["mean"] = summary.n > 0 ? MetricJson(summary.mean, metric) : ordered_json();
+  into["mean"] = summary.n > 0 ? MakeMetricJson(summary.mean, metric) : ordered_json();
   into["sd"] = summary.sd ? ordered_json(*summary.sd) : ordered_json();
   into["n"] = summary.n;
-  into["ci95"] = summary.ci95
-                     ? ordered_json{MetricJson(summary.ci95->first, metric), MetricJson(summary.ci95->second, metric)}
-                     : ordered_json();
-  into["published"] = line.published ? MetricJson(*line.published, metric) : ordered_json();
+  into["ci95"] = summary.ci95 ? ordered_json{MakeMetricJson(summary.ci95->first, metric),
+                                             MakeMetricJson(summary.ci95->second, metric)}
+                              : ordered_json();
+  into["published"] = line.published ? MakeMetricJson(*line.published, metric) : ordered_json();
 }
 
 ordered_json IdsJson(const std::vector<TrialId>& trials) {
@@ -480,16 +480,16 @@ void AddMarks(const Line& line, bool smoke, ordered_json& into) {
 ordered_json CellJson(const TableCell& cell, const ResultTable& table) {
   const TableSpec& spec = table.spec;
   ordered_json json;
-  json["row"] = KeysAndValues(spec.rows, cell.row);
-  json["column"] = KeysAndValues(spec.columns, cell.column);
+  json["row"] = MakeKeysAndValues(spec.rows, cell.row);
+  json["column"] = MakeKeysAndValues(spec.columns, cell.column);
   json["metric"] = spec.metric;
   AddValues(cell, spec.metric, json);
-  json["state"] = CellStateName(cell.state);
+  json["state"] = GetCellStateName(cell.state);
   json["planned"] = cell.planned;
   json["failed"] = cell.failed;
-  json["claims"] = ClaimsJson(cell.claims);
+  json["claims"] = MakeClaimsJson(cell.claims);
   json["trials"] = IdsJson(cell.trials);
-  json["differs"] = DifferencesJson(cell.differs);
+  json["differs"] = MakeDifferencesJson(cell.differs);
   AddMarks(cell, table.smoke, json);
   json["best"] = cell.best;
   json["best_published"] = cell.best_published;
@@ -504,7 +504,7 @@ ordered_json TeacherJson(const TeacherLine& teacher, const ResultTable& table) {
   json["data"] = teacher.data;
   json["metric"] = table.spec.metric;
   AddValues(teacher, table.spec.metric, json);
-  json["claims"] = ClaimsJson(teacher.claims);
+  json["claims"] = MakeClaimsJson(teacher.claims);
   json["trials"] = IdsJson(teacher.trials);
   AddMarks(teacher, table.smoke, json);
   return json;
@@ -521,13 +521,13 @@ ordered_json TableJson(const ResultTable& table, ordered_json json = ordered_jso
   json["interval"] = table.spec.interval == retort::Interval::bootstrap ? "bootstrap" : "t";
   json["notes"] = MakeLegend(table);
   json["spec_hash"] = table.spec_hash;
-  json["retort"] = VersionText();
+  json["retort"] = FormatVersion();
   return json;
 }
 
 }  // namespace
 
-std::string TablesAsJson(const std::vector<ResultTable>& tables) {
+std::string FormatTablesJson(const std::vector<ResultTable>& tables) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   if (tables.size() == 1) {
@@ -536,7 +536,7 @@ std::string TablesAsJson(const std::vector<ResultTable>& tables) {
     document["tables"] = ordered_json::array();
     for (const ResultTable& table : tables) document["tables"].push_back(TableJson(table));
   }
-  return DocumentText(document);
+  return FormatDocument(document);
 }
 
 }  // namespace retort::orchestrator::cli

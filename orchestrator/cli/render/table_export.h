@@ -11,17 +11,17 @@
 
 namespace retort::orchestrator::cli {
 
-[[nodiscard]] std::string TableAsMarkdown(const ResultTable& table);
-[[nodiscard]] std::string TableAsLatex(const ResultTable& table);  // needs booktabs
+[[nodiscard]] std::string FormatTableMarkdown(const ResultTable& table);
+[[nodiscard]] std::string FormatTableLatex(const ResultTable& table);  // needs booktabs
 // One line for each claim of each cell; cells without claims have one line with empty claim columns.
-[[nodiscard]] std::string TableAsCsv(const ResultTable& table);
+[[nodiscard]] std::string FormatTableCsv(const ResultTable& table);
 // One document; several tables come as "tables".
-[[nodiscard]] std::string TablesAsJson(const std::vector<ResultTable>& tables);
+[[nodiscard]] std::string FormatTablesJson(const std::vector<ResultTable>& tables);
 
 // Any text as LaTeX that compiles with the packages of the base system.
 
 // Special characters are escaped and the symbols of claims become mathematics; other characters beyond Latin letters
 // come out as their code point, "[U+4E2D]".
-[[nodiscard]] std::string LatexText(std::string_view text);
+[[nodiscard]] std::string EscapeLatex(std::string_view text);
 
 }  // namespace retort::orchestrator::cli

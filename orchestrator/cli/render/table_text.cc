@@ -26,11 +26,11 @@ MatrixCell MakeCell(const TableCell& cell, const ResultTable& table, Notes& note
   out.best = cell.best;
   out.best_published = cell.best_published;
   if (!out.quoted) {
-    out.measured = MeasuredText(cell.summary, table.spec.metric);
-    if (cell.state == CellState::partial) out.measured += ", " + SeedsText(cell.summary, cell.planned, cell.failed);
+    out.measured = FormatMeasured(cell.summary, table.spec.metric);
+    if (cell.state == CellState::partial) out.measured += ", " + FormatSeeds(cell.summary, cell.planned, cell.failed);
     if (table.smoke) out.measured += ", smoke";
   }
-  if (cell.published) out.published = PublishedText(*cell.published, table.spec.metric);
+  if (cell.published) out.published = FormatPublished(*cell.published, table.spec.metric);
   out.marks = FormatMarks(cell.notes, notes);
   return out;
 }
@@ -40,7 +40,7 @@ std::map<std::string, double> FindPlaces(const std::vector<std::vector<std::stri
   std::map<std::string, double> numbers, places;
   for (const auto& column : columns) {
     const std::optional<double> number =
-        column[key].empty() ? std::numeric_limits<double>::infinity() : NumberIn(column[key]);
+        column[key].empty() ? std::numeric_limits<double>::infinity() : ParseFiniteNumber(column[key]);
     if (number) numbers.emplace(column[key], *number);
     places.emplace(column[key], static_cast<double>(places.size()));
   }
@@ -66,7 +66,7 @@ std::vector<std::vector<std::string>> FindColumns(const ResultTable& table) {
   return columns;
 }
 
-std::string ColumnName(const ResultTable& table, const std::vector<std::string>& column) {
+std::string FormatColumnName(const ResultTable& table, const std::vector<std::string>& column) {
   std::string name;
   for (std::size_t i = 0; i < column.size(); ++i)
     name += (i == 0 ? "" : ", ") + table.spec.columns[i] + " = " + (column[i].empty() ? "–" : column[i]);
@@ -79,7 +79,7 @@ Matrix MakeMatrix(const ResultTable& table, Notes& notes) {
   std::map<std::vector<std::string>, std::size_t> place;
   for (const auto& column : FindColumns(table)) {
     place.emplace(column, place.size());
-    matrix.header.push_back(ColumnName(table, column));
+    matrix.header.push_back(FormatColumnName(table, column));
   }
   for (const TableCell& cell : table.cells) {
     if (matrix.rows.empty() || matrix.rows.back().keys != cell.row)
@@ -110,7 +110,7 @@ bool HasFormula(const ResultTable& table) {
 void AddWorkingStatements(const ResultTable& table, std::vector<std::string>& legend) {
   std::set<std::string> said;
   for (const TableCell& cell : table.cells) {
-    std::string statement = cell.working.empty() ? "" : WorkingStatement(cell.working, cell.claims);
+    std::string statement = cell.working.empty() ? "" : FormatWorkingStatement(cell.working, cell.claims);
     if (!statement.empty() && said.insert(statement).second) legend.push_back(std::move(statement));
   }
 }
@@ -179,7 +179,7 @@ std::vector<std::string> MakeLegend(const ResultTable& table) {
   std::set<privacy::Adjacency> seen;
   for (const auto* claims : AllClaims(table))
     for (const privacy::Claim& claim : *claims)
-      if (seen.insert(claim.adjacency).second) legend.push_back(AdjacencyLegend(claim.adjacency) + ".");
+      if (seen.insert(claim.adjacency).second) legend.push_back(FormatAdjacencyLegend(claim.adjacency) + ".");
   AddWorkingStatements(table, legend);
   legend.insert(legend.end(), table.settings.begin(), table.settings.end());
   if (!seen.empty())
@@ -261,7 +261,7 @@ class TextTables {
     TextTable text(matrix.header);
     for (const cli::Matrix::Row& row : matrix.rows) {
       std::vector<std::string> line;
-      for (const std::string& key : row.keys) line.push_back(TextOrDash(key));
+      for (const std::string& key : row.keys) line.push_back(FormatTextOrDash(key));
       for (const MatrixCell& cell : row.cells) line.push_back(MatrixText(cell));
       text.Add(std::move(line));
     }
@@ -281,7 +281,7 @@ class TextTables {
     const std::vector<privacy::Claim>& claims = *entry.claims;
     for (std::size_t i = 0; i < std::max(measured.size(), claims.size()); ++i) {
       std::vector<std::string> line;
-      for (const std::string& key : keys) line.push_back(i == 0 ? TextOrDash(key) : "");
+      for (const std::string& key : keys) line.push_back(i == 0 ? FormatTextOrDash(key) : "");
       line.push_back(i < measured.size() ? measured[i] : "");
       if (i < claims.size()) {
         ClaimCells cells = MakeClaimCells(claims[i], notes, compact);
@@ -296,15 +296,15 @@ class TextTables {
     const std::string& metric = table_.spec.metric;
     std::string published;
     if (entry.published)
-      published = PublishedText(*entry.published, metric) + (entry.best_published ? "°" : "") +
+      published = FormatPublished(*entry.published, metric) + (entry.best_published ? "°" : "") +
                   FormatMarks(*entry.notes, notes);
     if (entry.state == CellState::quoted) return {"quoted " + published};
     std::vector<std::string> lines = {
-        Best(MeasuredText(*entry.summary, metric), entry.best, bold_),
-        SeedsText(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : "")};
-    if (const std::string seeds = SeedsIntervalText(*entry.summary, metric); !seeds.empty())
+        Best(FormatMeasured(*entry.summary, metric), entry.best, bold_),
+        FormatSeeds(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : "")};
+    if (const std::string seeds = FormatSeedsInterval(*entry.summary, metric); !seeds.empty())
       lines.push_back("seeds " + seeds);
-    if (*entry.test) lines.push_back("test " + IntervalText({(*entry.test)->low, (*entry.test)->high}, metric));
+    if (*entry.test) lines.push_back("test " + FormatInterval({(*entry.test)->low, (*entry.test)->high}, metric));
     if (entry.published) lines.push_back("published " + published);
     return lines;
   }
@@ -336,7 +336,7 @@ std::optional<std::string> BodyWithin(std::size_t limit, const ResultTable& tabl
   for (const auto& column : columns) {
     const TextTable cells = tables.Cells(column, notes, compact);
     if (cells.Width() > limit) return std::nullopt;
-    const std::string name = ColumnName(table, column);
+    const std::string name = FormatColumnName(table, column);
     out += "\nStudents" + (name.empty() ? "" : ", " + name) + "\n" + cells.Render();
   }
   return out;
@@ -351,7 +351,7 @@ std::string Body(const ResultTable& table, Notes& notes, std::size_t width, bool
 
 }  // namespace
 
-std::string TableAsText(const ResultTable& table, std::size_t width, bool bold) {
+std::string FormatTableText(const ResultTable& table, std::size_t width, bool bold) {
   Notes notes;
   std::string out = fmt::format("Table {} of sweep {}\n", table.spec.name, table.sweep);
   out += Body(table, notes, width, bold);
@@ -359,7 +359,7 @@ std::string TableAsText(const ResultTable& table, std::size_t width, bool bold) 
   for (std::size_t i = 0; i < notes.texts().size(); ++i)
     out += Wrap(fmt::format("[{}] {}", i + 1, notes.texts()[i]), width, 4) + '\n';
   for (const std::string& line : MakeLegend(table)) out += Wrap(line, width, 2) + '\n';
-  out += fmt::format("Specs {}, retort {}\n", table.spec_hash, VersionText());
+  out += fmt::format("Specs {}, retort {}\n", table.spec_hash, FormatVersion());
   return out;
 }
 

@@ -11,10 +11,10 @@
 namespace retort::orchestrator::cli {
 
 // `bold`: the terminal understands it; else a star marks what is best.
-[[nodiscard]] std::string TableAsText(const ResultTable& table, std::size_t width, bool bold = false);
+[[nodiscard]] std::string FormatTableText(const ResultTable& table, std::size_t width, bool bold = false);
 
 // "–" where there is none.
-[[nodiscard]] inline std::string TextOrDash(const std::string& text) { return text.empty() ? "–" : text; }
+[[nodiscard]] inline std::string FormatTextOrDash(const std::string& text) { return text.empty() ? "–" : text; }
 // The marks of footnotes, each after a blank: " [1] [2]".
 [[nodiscard]] std::string FormatMarks(const std::vector<std::string>& footnotes, Notes& notes);
 // Sentences below the table: what the labels mean, what working means, where the numbers come from.
@@ -42,7 +42,7 @@ struct Matrix {
 // their first cell.
 [[nodiscard]] std::vector<std::vector<std::string>> FindColumns(const ResultTable& table);
 // "data = digits, epsilon = 1".
-[[nodiscard]] std::string ColumnName(const ResultTable& table, const std::vector<std::string>& column);
+[[nodiscard]] std::string FormatColumnName(const ResultTable& table, const std::vector<std::string>& column);
 
 [[nodiscard]] Matrix MakeMatrix(const ResultTable& table, Notes& notes);
 

@@ -25,7 +25,7 @@ std::vector<TextTable::Cell> TextTable::Measured(std::vector<std::string> texts)
   std::vector<Cell> cells(widths_.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
     cells[i] = {std::move(texts[i]), 0};
-    cells[i].width = DisplayWidth(cells[i].text);
+    cells[i].width = MeasureDisplayWidth(cells[i].text);
     widths_[i] = std::max(widths_[i], cells[i].width);
   }
   return cells;
@@ -95,7 +95,7 @@ std::string Wrap(const std::string& text, std::size_t width, std::size_t hang) {
     const std::string word = text.substr(begin, end - begin);
     begin = end + 1;
     if (word.empty()) continue;
-    if (has_word && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
+    if (has_word && MeasureDisplayWidth(line) + 1 + MeasureDisplayWidth(word) > width) {
       out += line + '\n';
       line = std::string(hang, ' ');
       has_word = false;
@@ -165,21 +165,21 @@ std::string Block(std::string_view text, std::size_t indent, std::size_t hang, s
 }
 
 std::string FittedLine(std::string_view line, std::size_t width) {
-  if (DisplayWidth(line) <= width || IsBlank(line) || IsCommand(line)) return std::string(line);
+  if (MeasureDisplayWidth(line) <= width || IsBlank(line) || IsCommand(line)) return std::string(line);
   const std::size_t second = SecondColumn(line);
   if (second == 0) {
     const std::size_t indent = line.find_first_not_of(' ');
     return Block(line.substr(indent), indent > width / 2 ? kMinHang : indent, kHang, width);
   }
   const std::string_view name = line.substr(0, second), meaning = line.substr(second);
-  if (const std::size_t hang = DisplayWidth(name); hang <= width / 2)
+  if (const std::size_t hang = MeasureDisplayWidth(name); hang <= width / 2)
     return std::string(name) + Block(meaning, hang, 0, width).substr(hang);
   return FittedLine(name.substr(0, name.find_last_not_of(' ') + 1), width) + "\n" + Block(meaning, kMinHang, 0, width);
 }
 
 }  // namespace
 
-std::string FittedText(std::string_view text, std::size_t width) {
+std::string FitText(std::string_view text, std::size_t width) {
   const std::vector<std::string_view> lines = MakeLines(text);
   const std::vector<bool> in_table = InTables(lines);
   std::string out;

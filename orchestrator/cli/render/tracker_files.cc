@@ -28,7 +28,7 @@ constexpr int kLocalSource = 4;            // SourceType
 
 std::string EscapeCell(const std::string& text) {
   std::string escaped;
-  for (const char c : OneLine(text)) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+  for (const char c : MakeOneLine(text)) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
   return escaped;
 }
 
@@ -40,15 +40,15 @@ std::string SettingsTable(const TrialRecord& record) {
 
 std::string PrivacyText(const TrialRecord& record) {
   std::string text;
-  for (const std::string& sentence : record.withdrawn) text += "**Withdrawn:** " + OneLine(sentence) + "\n\n";
-  for (const NamedEpsilon& one : record.epsilons) text += "- " + OneLine(one.line) + "\n";
-  return text + "\n" + Printable(record.statement) + "\n";
+  for (const std::string& sentence : record.withdrawn) text += "**Withdrawn:** " + MakeOneLine(sentence) + "\n\n";
+  for (const NamedEpsilon& one : record.epsilons) text += "- " + MakeOneLine(one.line) + "\n";
+  return text + "\n" + MakePrintable(record.statement) + "\n";
 }
 
 std::vector<storage::Hyperparameter> MakeHyperparameters(const TrialRecord& record) {
   std::vector<storage::Hyperparameter> settings;
   for (const auto& [key, value] : record.settings) {
-    const std::optional<double> number = NumberIn(value);
+    const std::optional<double> number = ParseFiniteNumber(value);
     settings.push_back({key, value, number.has_value(), number.value_or(0)});
   }
   return settings;
@@ -94,7 +94,7 @@ std::string FileUri(const std::string& path) {
 }
 
 std::string MetricLine(double at, double value, std::int64_t step) {
-  return std::to_string(Milliseconds(at)) + " " + ExactNumber(value) + " " + std::to_string(step) + "\n";
+  return std::to_string(Milliseconds(at)) + " " + FormatExactNumber(value) + " " + std::to_string(step) + "\n";
 }
 
 std::string DescribeRun(const TrialRecord& record, const MlflowStore& store, const std::string& experiment) {
@@ -159,7 +159,7 @@ std::vector<TrackerFile> MakeMlflowRun(const TrialRecord& record, const MlflowSt
   const std::string experiment = MakeMlflowExperimentId(store.sweep);
   const std::string run = experiment + "/" + record.id + "/";
   std::vector<TrackerFile> files = {{run + "meta.yaml", DescribeRun(record, store, experiment)},
-                                    {run + "artifacts/claims.json", DocumentText(ClaimsJson(record.claims))}};
+                                    {run + "artifacts/claims.json", FormatDocument(MakeClaimsJson(record.claims))}};
   for (const char* folder : {"metrics/", "params/"}) files.push_back({run + folder, ""});  // it is no run without them
   MlflowNames metrics, params;
   for (const auto& [name, value] : record.metrics)
@@ -173,9 +173,9 @@ std::vector<TrackerFile> MakeMlflowRun(const TrialRecord& record, const MlflowSt
     files.push_back({run + "metrics/" + metrics.Add("epsilon/", one.name),
                      MetricLine(record.ended, one.epsilon, record.last_step)});
   for (const auto& [key, value] : record.settings)
-    files.push_back({run + "params/" + params.Add("", key), CutEnd(OneLine(value), kMaxParam)});
+    files.push_back({run + "params/" + params.Add("", key), CutEnd(MakeOneLine(value), kMaxParam)});
   for (const auto& [key, value] : ListTags(record, store)) {
-    const std::string text = Printable(value);
+    const std::string text = MakePrintable(value);
     const std::size_t end = FindCodePoint(text, kMaxTag - 1);
     files.push_back({run + "tags/" + key, end < text.size() ? text.substr(0, end) + "…" : text});
   }

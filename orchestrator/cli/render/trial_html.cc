@@ -10,7 +10,7 @@
 #include "orchestrator/cli/render/claim_text.h"
 #include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/json_documents.h"
-#include "orchestrator/cli/render/trial_pictures.h"
+#include "orchestrator/cli/render/trial_drawings.h"
 #include "orchestrator/results/sweep_status.h"
 #include "orchestrator/results/tables/statistics.h"
 #include "orchestrator/results/trial_names.h"
@@ -34,19 +34,19 @@ void WriteFacts(Html& html, const Facts& facts) {
 
 std::string TimingText(const std::string& name, double value) {
   const bool seconds = name == "seconds" || name.ends_with("_seconds");
-  if (seconds && value >= 1) return DurationText(value);
+  if (seconds && value >= 1) return FormatDuration(value);
   return fmt::format("{:.4g}{}", value, seconds ? " s" : "");
 }
 
 Facts CollectFacts(const TrialView& trial) {
   Facts facts = {{"id", trial.spec.id.Hex()},
-                 {"state", std::string(StateName(trial.state))},
+                 {"state", std::string(GetStateName(trial.state))},
                  {"attempts", std::to_string(trial.attempts)}};
   if (const std::string failure = FindFailureWord(trial); !failure.empty()) facts.emplace_back("failure", failure);
   if (!trial.detail.empty()) facts.emplace_back("detail", trial.detail);
   for (const auto& [key, value] : trial.spec.axes) facts.emplace_back(key, value);
   if (!trial.row) return facts;
-  for (const auto& [name, value] : trial.row->metrics) facts.emplace_back(name, MetricText(value, name));
+  for (const auto& [name, value] : trial.row->metrics) facts.emplace_back(name, FormatMetric(value, name));
   for (const auto& [name, value] : trial.row->timings) facts.emplace_back(name, TimingText(name, value));
   if (!trial.row->row_digest.empty()) facts.emplace_back("row digest", trial.row->row_digest);
   if (!trial.row->attempt_file.empty()) facts.emplace_back("file", trial.row->attempt_file);
@@ -98,10 +98,10 @@ class TrialPart {
     }
     if (!*audit) return;
     html_.Element("h4", "Audits");
-    html_.Element("pre", FindingsText(**audit, kAuditWidth), {{"tabindex", "0"}});
+    html_.Element("pre", FormatFindings(**audit, kAuditWidth), {{"tabindex", "0"}});
   }
 
-  void Recorded(std::size_t& picture_bytes) {
+  void Recorded(std::size_t& drawn_bytes) {
     const storage::AttemptFile file = sources_.attempts.Read(trial_);
     if (const auto trouble = sources_.attempts.unreadable().find(trial_.spec.id);
         trouble != sources_.attempts.unreadable().end())
@@ -113,17 +113,17 @@ class TrialPart {
     }
     if (file.evaluation) {
       html_.Element("h4", "Confusion");
-      WriteConfusion(html_, name_, *file.evaluation, picture_bytes, sources_.limits.picture_bytes);
+      WriteConfusion(html_, name_, *file.evaluation, drawn_bytes, sources_.limits.drawn_bytes);
     }
-    if (file.samples) Samples(*file.samples, picture_bytes);
+    if (file.samples) Samples(*file.samples, drawn_bytes);
   }
 
   void Commands() {
     html_.Element("h4", "Commands");
     const std::string& directory = sources_.view.directory;
     html_.Element("pre",
-                  AddResultsOption(TrialCommand("show", trial_.spec), directory) + "\n" +
-                      AddResultsOption(TrialCommand("explain", trial_.spec), directory),
+                  AddResultsOption(FormatTrialCommand("show", trial_.spec), directory) + "\n" +
+                      AddResultsOption(FormatTrialCommand("explain", trial_.spec), directory),
                   {{"tabindex", "0"}});
   }
 
@@ -131,12 +131,12 @@ class TrialPart {
 
  private:
   // A page may be passed on.
-  void Samples(const storage::Samples& samples, std::size_t& picture_bytes) {
+  void Samples(const storage::Samples& samples, std::size_t& drawn_bytes) {
     html_.Element("h4", "Samples");
     if (trial_.spec.source == QuerySource::private_split)
       return html_.Paragraph("The samples are not shown: this trial queries private examples.");
     const ReportLimits& limits = sources_.limits;
-    WriteSamples(html_, name_, samples, {limits.samples, limits.sample_bytes, limits.picture_bytes}, picture_bytes);
+    WriteSamples(html_, name_, samples, {limits.samples, limits.sample_bytes, limits.drawn_bytes}, drawn_bytes);
   }
 
   static std::string LedgerWords(const Ledger& ledger) {
@@ -158,30 +158,30 @@ class TrialPart {
 };
 
 std::string FormatSummary(const TrialView& trial, const std::string& metric) {
-  std::string text = FormatTrialName(trial.spec) + ": " + std::string(StateName(trial.state));
+  std::string text = FormatTrialName(trial.spec) + ": " + std::string(GetStateName(trial.state));
   if (!trial.row) return text;
   for (const auto& [name, value] : trial.row->metrics)
-    if (name == metric) text += ", " + metric + " " + MetricText(value, name);
+    if (name == metric) text += ", " + metric + " " + FormatMetric(value, name);
   return text;
 }
 
 }  // namespace
 
-std::string TrialAnchor(const TrialView& trial) { return "trial-" + trial.spec.id.Hex(); }
+std::string FormatTrialAnchor(const TrialView& trial) { return "trial-" + trial.spec.id.Hex(); }
 
 void WriteTrial(Html& html, const ReportSources& sources, const TrialView& trial,
-                const std::vector<const storage::LedgerEntry*>& ledger, std::size_t& picture_bytes,
+                const std::vector<const storage::LedgerEntry*>& ledger, std::size_t& drawn_bytes,
                 std::vector<std::string>& troubles) {
   const HtmlScope details(html, "details");
   const std::string metric = sources.tables.empty() ? "test.accuracy" : sources.tables.front().spec.metric;
   html.Element("summary", FormatSummary(trial, metric));
-  const HtmlScope inside(html, "div", {{"id", TrialAnchor(trial)}});
+  const HtmlScope inside(html, "div", {{"id", FormatTrialAnchor(trial)}});
   TrialPart part(html, sources, trial);
   html.Element("h3", part.name());
   WriteFacts(html, CollectFacts(trial));
   part.Privacy(ledger);
   part.Audit(troubles);
-  part.Recorded(picture_bytes);
+  part.Recorded(drawn_bytes);
   part.Commands();
 }
 

@@ -11,15 +11,15 @@
 
 namespace retort::orchestrator::cli {
 
-std::string VersionText() {
-  const std::string commit = Revision();
+std::string FormatVersion() {
+  const std::string commit = GetRevision();
   return std::string(RETORT_VERSION) + (commit.empty() ? "" : " (" + commit + ")");
 }
 
 std::vector<std::pair<std::string, std::string>> BuildFacts() {
   return {
       {"version", RETORT_VERSION},
-      {"commit", Revision()},
+      {"commit", GetRevision()},
       {"build_type", RETORT_BUILD_TYPE},
       {"compiler", RETORT_COMPILER},
       {"worker", RETORT_WITH_WORKER},

@@ -108,7 +108,7 @@ void WriteHead(Html& html, const std::string& title) {
   html.Void("meta", {{"charset", "utf-8"}});
   html.Void("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
   html.Void("meta", {{"name", "color-scheme"}, {"content", "light dark"}});
-  html.Void("meta", {{"name", "generator"}, {"content", "retort " + VersionText()}});
+  html.Void("meta", {{"name", "generator"}, {"content", "retort " + FormatVersion()}});
   html.Void("link", {{"rel", "icon"}, {"href", "data:,"}});
   html.Element("title", title);
   html.Line();
@@ -162,7 +162,7 @@ std::string MakeLivePage(const LiveState& state, const std::string& report, std:
   return html.Take();
 }
 
-std::string LivePolicy() {
+std::string FormatLivePolicy() {
   return "default-src 'none'; img-src data:; connect-src 'self'; style-src " + HashSource(ReportStyle()) + " " +
          HashSource(kLiveStyle) + "; script-src " + HashSource(ReportScript()) + " " + HashSource(kLiveScript) +
          "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -11,8 +11,8 @@ namespace retort::orchestrator::cli {
 
 // `report`: a body of MakeReportBody, empty while it is being made; `reports`: its number.
 [[nodiscard]] std::string MakeLivePage(const LiveState& state, const std::string& report, std::uint64_t reports);
-// The header Content-Security-Policy of that page, and of every other answer: its styles, its scripts, pictures within
+// The header Content-Security-Policy of that page, and of every other answer: its styles, its scripts, images within
 // the page, and requests to its own server; nothing else, and in no frame.
-[[nodiscard]] std::string LivePolicy();
+[[nodiscard]] std::string FormatLivePolicy();
 
 }  // namespace retort::orchestrator::cli

@@ -12,7 +12,7 @@
 #include "orchestrator/cli/render/html.h"
 #include "orchestrator/cli/render/json_documents.h"
 #include "orchestrator/cli/render/status_text.h"
-#include "orchestrator/cli/render/trial_pictures.h"
+#include "orchestrator/cli/render/trial_drawings.h"
 #include "orchestrator/core/step_watch.h"
 #include "orchestrator/results/devices.h"
 #include "orchestrator/results/trial_names.h"
@@ -70,7 +70,7 @@ void WriteState(Html& html, const SweepStatus& status) {
 
 void WriteFacts(Html& html, const SweepStatus& status) {
   if (!status.finished)
-    html.Paragraph(status.remaining ? "Time left: " + SweepEstimateText(*status.remaining) + "."
+    html.Paragraph(status.remaining ? "Time left: " + FormatSweepEstimate(*status.remaining) + "."
                                     : "Time left: unknown until a trial of each kind has run for half a minute, or "
                                       "has finished.");
   if (!status.devices.empty()) html.Paragraph("Devices: " + DescribeDevices(status.devices) + ".");
@@ -141,7 +141,7 @@ void WriteSpending(Html& html, const std::vector<DataSpending>& spending) {
 // Those that run, each with a line, and the first ones with their curves.
 class RunningPart {
  public:
-  RunningPart(const SweepStatus& status, const CurvesOf& curves, double now, const LiveLimits& limits,
+  RunningPart(const SweepStatus& status, const CurveSource& curves, double now, const LiveLimits& limits,
               std::vector<LivePart>& parts)
       : status_(status), curves_(curves), now_(now), limits_(limits), parts_(parts) {}
 
@@ -167,7 +167,7 @@ class RunningPart {
   void WriteOne(const TrialView& trial) {
     const auto teacher = trial.spec.parent ? teachers_.find(*trial.spec.parent) : teachers_.end();
     const std::string progress =
-        ProgressText(trial, teacher == teachers_.end() ? nullptr : teacher->second, now_, status_.costs);
+        FormatProgress(trial, teacher == teachers_.end() ? nullptr : teacher->second, now_, status_.costs);
     parts_.push_back(MakePart(FindKey("run-", trial), [&](Html& html) { WriteProgress(html, trial, progress); }));
     if (++shown_ > limits_.drawn) return;
     const storage::Curves curves = curves_(trial);
@@ -177,7 +177,7 @@ class RunningPart {
   }
 
   const SweepStatus& status_;
-  const CurvesOf& curves_;
+  const CurveSource& curves_;
   double now_;
   const LiveLimits& limits_;
   std::vector<LivePart>& parts_;
@@ -202,19 +202,19 @@ nlohmann::ordered_json MakeSummary(const SweepStatus& status, std::size_t proble
 
 std::vector<Problem> ListLiveProblems(const SweepStatus& status, double clock) {
   const ResultsView& view = *status.view;
-  const double now = NowFor(view, clock);
+  const double now = ChooseNow(view, clock);
   std::vector<Problem> problems = status.problems;
   if (const std::optional<double> age = ComputeStaleness(view, now))
     problems.push_back({kSilentRun,
-                        fmt::format("the run has written nothing for {}: all this is as old", DurationText(*age)),
+                        fmt::format("the run has written nothing for {}: all this is as old", FormatDuration(*age)),
                         "look at the host that runs it",
                         {}});
   for (const TrialView& trial : view.trials)
     if (const std::optional<double> age = view.running ? FindSilence(trial, now) : std::nullopt)
       problems.push_back({kNoStep,
                           fmt::format("{} has made no step for {} (step {} of {})", FormatTrialName(trial.spec),
-                                      DurationText(*age), trial.step, trial.total_steps),
-                          AddResultsOption(TrialCommand("explain", trial.spec), view.directory),
+                                      FormatDuration(*age), trial.step, trial.total_steps),
+                          AddResultsOption(FormatTrialCommand("explain", trial.spec), view.directory),
                           {trial.spec.id}});
   if (view.requests > 0)
     problems.push_back({kUnanswered,
@@ -226,18 +226,18 @@ std::vector<Problem> ListLiveProblems(const SweepStatus& status, double clock) {
   return problems;
 }
 
-LiveState MakeLiveState(const SweepStatus& status, const CurvesOf& curves, double clock, const LiveLimits& limits) {
+LiveState MakeLiveState(const SweepStatus& status, const CurveSource& curves, double clock, const LiveLimits& limits) {
   LiveState state;
   const std::vector<Problem> problems = ListLiveProblems(status, clock);
   state.parts.push_back(MakePart("state", [&](Html& html) { WriteState(html, status); }));
   state.parts.push_back(MakePart(
       "problems", [&](Html& html) { WriteProblems(html, problems, status.view->directory, limits.problems); }));
   state.parts.push_back(MakePart("facts", [&](Html& html) { WriteFacts(html, status); }));
-  RunningPart(status, curves, NowFor(*status.view, clock), limits, state.parts).Write();
+  RunningPart(status, curves, ChooseNow(*status.view, clock), limits, state.parts).Write();
   if (!status.spending.empty())
     state.parts.push_back(MakePart("privacy", [&](Html& html) { WriteSpending(html, status.spending); }));
   state.summary = MakeSummary(status, problems.size());
-  state.status = StatusAsJson(status);
+  state.status = FormatStatusJson(status);
   return state;
 }
 
@@ -248,7 +248,7 @@ LiveState MakeUnreadableState(const std::string& directory, const std::string& w
     html.Element("p", directory + " cannot be read: " + why, {{"class", "alert"}, {"role", "alert"}});
   }));
   state.summary = {{"running", false}, {"finished", false}, {"unreadable", why}};
-  state.status = DocumentText({{"schema_version", kSchemaVersion}, {"results", directory}, {"unreadable", why}});
+  state.status = FormatDocument({{"schema_version", kSchemaVersion}, {"results", directory}, {"unreadable", why}});
   return state;
 }
 

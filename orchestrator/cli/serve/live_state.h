@@ -33,10 +33,10 @@ struct LiveLimits {
 };
 
 // The curves of a running trial so far; empty where there are none yet.
-using CurvesOf = std::function<storage::Curves(const TrialView&)>;
+using CurveSource = std::function<storage::Curves(const TrialView&)>;
 
 // `clock`: unix seconds of this machine.
-[[nodiscard]] LiveState MakeLiveState(const SweepStatus& status, const CurvesOf& curves, double clock,
+[[nodiscard]] LiveState MakeLiveState(const SweepStatus& status, const CurveSource& curves, double clock,
                                       const LiveLimits& limits = {});
 // Of a folder that cannot be read at the moment, for this reason.
 [[nodiscard]] LiveState MakeUnreadableState(const std::string& directory, const std::string& why);

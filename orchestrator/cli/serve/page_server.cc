@@ -19,7 +19,7 @@ HttpReply Reply(unsigned status, const char* type, HttpBody body) {
   return {status,
           {{"Content-Type", type},
            {"Cache-Control", "no-store"},
-           {"Content-Security-Policy", LivePolicy()},
+           {"Content-Security-Policy", FormatLivePolicy()},
            {"Cross-Origin-Resource-Policy", "same-origin"},
            {"Referrer-Policy", "no-referrer"},
            {"X-Content-Type-Options", "nosniff"},

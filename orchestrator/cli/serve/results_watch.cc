@@ -48,7 +48,7 @@ Result<std::optional<LiveState>> ResultsWatch::Look(double clock) {
 
 std::optional<ResultsWatch::Stamps> ResultsWatch::ReadStamps() const {
   Stamps stamps = {IsFolderLocked(env_, directory_) ? 1U : 0U};
-  for (const std::string& path : {JournalPath(directory_), LedgerPath(directory_), directory_ + "/results.h5",
+  for (const std::string& path : {GetJournalPath(directory_), GetLedgerPath(directory_), directory_ + "/results.h5",
                                   directory_ + "/audited", directory_ + "/requests", directory_ + "/sweep.toml"})
     if (!AddStamp(env_, path, stamps)) return std::nullopt;
   return stamps;
@@ -106,7 +106,7 @@ LiveState ResultsWatch::Make(double clock) const {
 std::string ResultsWatch::DescribeTrials() const {
   std::string all = view_->sweep + (view_->running ? " running" : "");
   for (const TrialView& trial : view_->trials) {
-    all += " " + trial.spec.id.Hex() + std::to_string(trial.attempts) + std::string(StateName(trial.state));
+    all += " " + trial.spec.id.Hex() + std::to_string(trial.attempts) + std::string(GetStateName(trial.state));
     if (!FindAuditVoid(trial).empty()) all += "!";
   }
   return all;

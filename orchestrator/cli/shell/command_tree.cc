@@ -81,10 +81,10 @@ const CommandNode* FindCommand(const CommandNode& command, const std::string& na
   return found == command.commands.end() ? nullptr : &*found;
 }
 
-std::vector<const CommandNode*> AllCommands(const CommandNode& command) {
+std::vector<const CommandNode*> ListAllCommands(const CommandNode& command) {
   std::vector<const CommandNode*> all = {&command};
   for (const CommandNode& below : command.commands)
-    for (const CommandNode* one : AllCommands(below)) all.push_back(one);
+    for (const CommandNode* one : ListAllCommands(below)) all.push_back(one);
   return all;
 }
 

@@ -49,8 +49,8 @@ using FindValues = std::function<std::vector<std::string>(const std::string& pat
 // By its own name, among the commands directly below.
 [[nodiscard]] const CommandNode* FindCommand(const CommandNode& command, const std::string& name);
 // `command` and all below it, each before what is below it.
-[[nodiscard]] std::vector<const CommandNode*> AllCommands(const CommandNode& command);
-std::vector<const CommandNode*> AllCommands(CommandNode&&) = delete;
+[[nodiscard]] std::vector<const CommandNode*> ListAllCommands(const CommandNode& command);
+std::vector<const CommandNode*> ListAllCommands(CommandNode&&) = delete;
 // The positional parameters, in order.
 [[nodiscard]] std::vector<const Parameter*> ListPositionals(const CommandNode& command);
 

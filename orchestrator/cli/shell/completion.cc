@@ -27,7 +27,7 @@ ValueSource FindValueSource(const Parameter& parameter) {
   return parameter.value.starts_with("FILE") || parameter.value == "PATH" ? files : text;
 }
 
-std::string SourceName(ValueSource source) {
+std::string GetSourceName(ValueSource source) {
   constexpr std::array<std::string_view, 11> kNames = {"text",   "words",   "files",    "folders", "results", "sweeps",
                                                        "trials", "audited", "profiles", "tables",  "figures"};
   return std::string(kNames.at(static_cast<std::size_t>(source)));
@@ -44,8 +44,8 @@ std::vector<const Parameter*> ListOptions(const CommandNode& root, const Command
   return options;
 }
 
-std::string SourceText(const Parameter& parameter) {
-  std::string text = SourceName(FindValueSource(parameter));
+std::string FormatSource(const Parameter& parameter) {
+  std::string text = GetSourceName(FindValueSource(parameter));
   for (const std::string& choice : parameter.choices) text += " " + choice;
   return text;
 }
@@ -62,7 +62,7 @@ std::string FormatOptionValues(const CommandNode& command, CaseFormat format) {
     if (option.positional || option.value.empty()) continue;
     for (const std::string& name : option.names)
       body += format((command.path.empty() ? "*" : QuoteForShell(command.path)) + QuoteForShell("|" + name),
-                     SourceText(option));
+                     FormatSource(option));
   }
   return body;
 }
@@ -70,7 +70,7 @@ std::string FormatOptionValues(const CommandNode& command, CaseFormat format) {
 // Of all commands but the program itself.
 std::string FormatCommandValues(const CommandNode& root, CaseFormat format) {
   std::string body;
-  for (const CommandNode* command : AllCommands(root))
+  for (const CommandNode* command : ListAllCommands(root))
     if (command != &root) body += FormatOptionValues(*command, format);
   return body;
 }
@@ -177,7 +177,7 @@ std::string Case(const std::string& pattern, const std::string& text) {
 
 std::string Commands(const CommandNode& root) {
   std::string body;
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     std::string names;
     for (const CommandNode& below : command->commands) names += (names.empty() ? "" : " ") + below.name;
     if (!names.empty()) body += Case(QuoteForShell(command->path), names);
@@ -187,7 +187,7 @@ std::string Commands(const CommandNode& root) {
 
 std::string Options(const CommandNode& root) {
   std::string body;
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     std::string names;
     for (const Parameter* option : ListOptions(root, *command))
       names += (names.empty() ? "" : " ") + option->names.back();
@@ -203,11 +203,11 @@ std::string Values(const CommandNode& root) {
 
 std::string Arguments(const CommandNode& root) {
   std::string body;
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     const std::vector<const Parameter*> arguments = ListPositionals(*command);
     for (std::size_t i = 0; i < arguments.size(); ++i)
       body += Case(QuoteForShell(command->path + "|") + (arguments[i]->repeats ? "*" : std::to_string(i)),
-                   SourceText(*arguments[i]));
+                   FormatSource(*arguments[i]));
   }
   return Cases("_retort_argument", "\"$1|$2\"", body);
 }
@@ -220,7 +220,7 @@ std::string Script(const CommandNode& root) {
 }  // namespace
 }  // namespace bash
 
-std::string BashCompletion(const CommandNode& root) { return bash::Script(root); }
+std::string FormatBashCompletion(const CommandNode& root) { return bash::Script(root); }
 
 namespace zsh {
 namespace {
@@ -303,7 +303,7 @@ std::string Cases(const std::string& function, const std::string& body, const st
 // Each fills the array `found` of its caller.
 std::string Commands(const CommandNode& root) {
   std::string body;
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     if (command->commands.empty()) continue;
     body += fmt::format("    {}) found=(\n", QuoteForShell(command->path));
     for (const CommandNode& below : command->commands) body += "      " + Described(below.name, below.help) + "\n";
@@ -314,7 +314,7 @@ std::string Commands(const CommandNode& root) {
 
 std::string Options(const CommandNode& root) {
   std::string body;
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     body += fmt::format("    {}) found=(\n", QuoteForShell(command->path));
     for (const Parameter* option : ListOptions(root, *command))
       body += "      " + Described(option->names.back(), option->help) + "\n";
@@ -333,11 +333,11 @@ std::string Values(const CommandNode& root) {
 
 std::string Arguments(const CommandNode& root) {
   std::string body;
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     const std::vector<const Parameter*> arguments = ListPositionals(*command);
     for (std::size_t i = 0; i < arguments.size(); ++i)
       body += Case(QuoteForShell(command->path + "|") + (arguments[i]->repeats ? "*" : std::to_string(i)),
-                   SourceText(*arguments[i]));
+                   FormatSource(*arguments[i]));
   }
   return Cases("_retort_argument", body, "");
 }
@@ -350,7 +350,7 @@ std::string Script(const CommandNode& root) {
 }  // namespace
 }  // namespace zsh
 
-std::string ZshCompletion(const CommandNode& root) { return zsh::Script(root); }
+std::string FormatZshCompletion(const CommandNode& root) { return zsh::Script(root); }
 
 namespace fish {
 namespace {
@@ -486,7 +486,7 @@ std::string MakeLines(const CommandNode& command) {
 // Lists that __retort_read asks: every command, and every option that takes a value.
 std::string Lists(const CommandNode& root) {
   std::string commands = "set -g __retort_commands", valued = "set -g __retort_valued";
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     if (!command->path.empty()) commands += " " + Quoted(command->path);
     for (const Parameter& option : command->parameters)
       if (!option.positional && !option.value.empty())
@@ -497,7 +497,7 @@ std::string Lists(const CommandNode& root) {
 
 std::string Script(const CommandNode& root) {
   std::string text = "# Completion of retort in fish, written by `retort completion fish`.\n" + Lists(root) + kHead;
-  for (const CommandNode* command : AllCommands(root)) text += MakeLines(*command);
+  for (const CommandNode* command : ListAllCommands(root)) text += MakeLines(*command);
   return text;
 }
 

@@ -24,11 +24,11 @@ enum class ValueSource : unsigned char {
 };
 
 [[nodiscard]] ValueSource FindValueSource(const Parameter& parameter);
-[[nodiscard]] std::string SourceName(ValueSource source);  // "text", "words", ...: what the scripts call it
+[[nodiscard]] std::string GetSourceName(ValueSource source);  // "text", "words", ...: what the scripts call it
 
 // To be read by the shell, or put where it looks for completions of `retort`.
-[[nodiscard]] std::string BashCompletion(const CommandNode& root);
-[[nodiscard]] std::string ZshCompletion(const CommandNode& root);
+[[nodiscard]] std::string FormatBashCompletion(const CommandNode& root);
+[[nodiscard]] std::string FormatZshCompletion(const CommandNode& root);
 [[nodiscard]] std::string FishCompletion(const CommandNode& root);
 
 // What the completion scripts of all shells are made of: for each command its options and arguments, and what their
@@ -38,6 +38,6 @@ enum class ValueSource : unsigned char {
 [[nodiscard]] std::vector<const Parameter*> ListOptions(const CommandNode& root, const CommandNode& command);
 
 // What stands for the values of a parameter in a script: "words a b c", "folders", "text".
-[[nodiscard]] std::string SourceText(const Parameter& parameter);
+[[nodiscard]] std::string FormatSource(const Parameter& parameter);
 
 }  // namespace retort::orchestrator::cli

@@ -9,7 +9,7 @@
 
 namespace retort::orchestrator::cli {
 
-const std::vector<ExitCodeMeaning>& ExitCodes() {
+const std::vector<ExitCodeMeaning>& ListExitCodes() {
   static const std::vector<ExitCodeMeaning> codes = {
       {0, "done"},
       {1, "some trials failed, were left out by a quota, or leak more than is proven; or stored data are damaged"},
@@ -20,9 +20,9 @@ const std::vector<ExitCodeMeaning>& ExitCodes() {
   return codes;
 }
 
-std::string ExitCodesText(std::size_t width) {
+std::string FormatExitCodes(std::size_t width) {
   std::string text = "Exit codes:";
-  for (const ExitCodeMeaning& one : ExitCodes())
+  for (const ExitCodeMeaning& one : ListExitCodes())
     text += (one.code == 0 ? " " : ", ") + std::to_string(one.code) + " " + std::string(one.meaning);
   return Wrap(text + ".", width, 0);
 }
@@ -168,7 +168,7 @@ std::string MakeExample(const privacy::MechanismRule& rule, const std::string& c
 std::vector<Example> CalculatorExamples(const std::string& path) {
   std::vector<Example> examples;
   for (const std::string command : {"epsilon", "calibrate"})
-    for (const privacy::MechanismRule& rule : privacy::MechanismRules())
+    for (const privacy::MechanismRule& rule : privacy::ListMechanismRules())
       if (path == command + " " + std::string(rule.name))
         examples.push_back({MakeExample(rule, command), std::string(rule.meaning)});
   return examples;

@@ -17,10 +17,10 @@ struct ExitCodeMeaning {
 };
 
 // Every code that a command ends with, ascending.
-[[nodiscard]] const std::vector<ExitCodeMeaning>& ExitCodes();
+[[nodiscard]] const std::vector<ExitCodeMeaning>& ListExitCodes();
 
 // "Exit codes: 0 done, 1 ...", in lines of at most `width` columns.
-[[nodiscard]] std::string ExitCodesText(std::size_t width);
+[[nodiscard]] std::string FormatExitCodes(std::size_t width);
 
 // Examples of every command: `--help` and the man pages show them.
 

@@ -63,29 +63,29 @@ std::string Escaped(std::string_view text, std::string_view hyphen) {
 
 }  // namespace
 
-std::string RoffCode(std::string_view text) {
+std::string FormatRoffCode(std::string_view text) {
   const std::string out = Escaped(text, "\\-");
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
-std::string RoffBold(std::string_view code) { return "\\fB" + RoffCode(code) + "\\fR"; }
+std::string FormatRoffBold(std::string_view code) { return "\\fB" + FormatRoffCode(code) + "\\fR"; }
 
-std::string RoffItalic(std::string_view code) { return "\\fI" + RoffCode(code) + "\\fR"; }
+std::string FormatRoffItalic(std::string_view code) { return "\\fI" + FormatRoffCode(code) + "\\fR"; }
 
-std::string RoffText(std::string_view text) {
+std::string EscapeRoff(std::string_view text) {
   std::string out;
   bool code = false;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('`'), text.size());
     const std::string_view part = text.substr(0, end);
-    if (!part.empty()) out += code ? RoffBold(part) : Escaped(part, "-");
+    if (!part.empty()) out += code ? FormatRoffBold(part) : Escaped(part, "-");
     if (end < text.size()) code = !code;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out.starts_with('.') ? "\\&" + out : out;
 }
 
-std::string RoffFallbacks(std::string_view page) {
+std::string FormatRoffFallbacks(std::string_view page) {
   std::string requests;
   for (const Fallback& fallback : kFallbacks) {
     const std::string name = fmt::format("\\[u{:04X}]", fallback.letter);
@@ -123,7 +123,7 @@ std::string Trimmed(std::string_view text) {
 }
 
 // "| names | readers | meaning |"
-VariableRow RowOf(std::string_view line) {
+VariableRow ParseVariableRow(std::string_view line) {
   const std::size_t second = line.find('|', 1);
   const std::size_t third = line.find('|', second + 1);
   const std::size_t last = line.rfind('|');
@@ -140,7 +140,7 @@ std::vector<VariableRow> FindVariables(std::string_view document, std::string_vi
     const std::string_view line = TakeLine(document);
     if (line.starts_with("## ")) inside = line.substr(3).starts_with(section);
     if (inside && line.starts_with("| `") && std::count(line.begin(), line.end(), '|') >= 4)
-      rows.push_back(RowOf(line));
+      rows.push_back(ParseVariableRow(line));
   }
   return rows;
 }
@@ -198,16 +198,16 @@ std::string Sentence(const Parameter& parameter) {
 }
 
 std::string Item(const std::string& head, const std::string& text) {
-  return ".TP\n" + head + "\n" + RoffText(text) + "\n";
+  return ".TP\n" + head + "\n" + EscapeRoff(text) + "\n";
 }
 
 std::string MakeHead(const Parameter& parameter) {
   std::string head;
   if (parameter.positional) {
-    head = RoffItalic(parameter.names.front());
+    head = FormatRoffItalic(parameter.names.front());
   } else {
-    for (const std::string& name : parameter.names) head += (head.empty() ? "" : ", ") + RoffBold(name);
-    if (!parameter.value.empty()) head += " " + RoffItalic(ValueWord(parameter.value));
+    for (const std::string& name : parameter.names) head += (head.empty() ? "" : ", ") + FormatRoffBold(name);
+    if (!parameter.value.empty()) head += " " + FormatRoffItalic(ValueWord(parameter.value));
   }
   return head + (parameter.repeats ? " ..." : "");
 }
@@ -221,24 +221,24 @@ std::string FormatItems(const CommandNode& command, bool positional) {
 }
 
 std::string Synopsis(const CommandNode& command) {
-  std::string text =
-      RoffBold(command.path.empty() ? "retort" : "retort " + command.path) + " [" + RoffItalic("options") + "]";
+  std::string text = FormatRoffBold(command.path.empty() ? "retort" : "retort " + command.path) + " [" +
+                     FormatRoffItalic("options") + "]";
   for (const Parameter* one : ListPositionals(command)) {
-    const std::string word = RoffItalic(one->names.front()) + (one->repeats ? "..." : "");
+    const std::string word = FormatRoffItalic(one->names.front()) + (one->repeats ? "..." : "");
     text += one->required ? " " + word : " [" + word + "]";
   }
   for (const Parameter& one : command.parameters)
     if (one.required && !one.positional)
-      text += " " + RoffBold(one.names.back()) + " " + RoffItalic(ValueWord(one.value));
+      text += " " + FormatRoffBold(one.names.back()) + " " + FormatRoffItalic(ValueWord(one.value));
   if (!command.commands.empty())
-    text += command.needs_command ? " " + RoffItalic("command") : " [" + RoffItalic("command") + "]";
+    text += command.needs_command ? " " + FormatRoffItalic("command") : " [" + FormatRoffItalic("command") + "]";
   return text + "\n";
 }
 
 std::string Examples(const CommandNode& command) {
   std::string text;
   for (const Example& example : FindExamples(command.path))
-    text += ".PP\n" + RoffText(example.what) + ":\n.PP\n.RS 4\n.nf\n" + RoffCode(example.line) + "\n.fi\n.RE\n";
+    text += ".PP\n" + EscapeRoff(example.what) + ":\n.PP\n.RS 4\n.nf\n" + FormatRoffCode(example.line) + "\n.fi\n.RE\n";
   return text;
 }
 
@@ -247,7 +247,7 @@ std::string Note(const CommandNode& command) {
   std::string text;
   for (std::string_view rest = command.note; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    if (end > 0) text += ".PP\n" + RoffText(rest.substr(0, end)) + "\n";
+    if (end > 0) text += ".PP\n" + EscapeRoff(rest.substr(0, end)) + "\n";
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return text;
@@ -255,8 +255,9 @@ std::string Note(const CommandNode& command) {
 
 // A command that stands in the page of the one above it.
 std::string Below(const CommandNode& command) {
-  std::string text = ".SS " + RoffCode("retort " + command.path) + "\n" + RoffText(Stopped(command.help)) + "\n.PP\n" +
-                     Synopsis(command) + FormatItems(command, true) + FormatItems(command, false) + Note(command);
+  std::string text = ".SS " + FormatRoffCode("retort " + command.path) + "\n" + EscapeRoff(Stopped(command.help)) +
+                     "\n.PP\n" + Synopsis(command) + FormatItems(command, true) + FormatItems(command, false) +
+                     Note(command);
   const std::string examples = Examples(command);
   if (!examples.empty()) text += examples;
   for (const CommandNode& one : command.commands) text += Below(one);
@@ -265,23 +266,23 @@ std::string Below(const CommandNode& command) {
 
 std::string ExitStatus() {
   std::string text = ".SH EXIT STATUS\n";
-  for (const ExitCodeMeaning& one : ExitCodes())
-    text += Item(RoffBold(std::to_string(one.code)), Stopped(std::string(one.meaning)));
+  for (const ExitCodeMeaning& one : ListExitCodes())
+    text += Item(FormatRoffBold(std::to_string(one.code)), Stopped(std::string(one.meaning)));
   return text;
 }
 
 std::string Environment(const CommandNode& command) {
   std::string text;
-  for (const VariableRow& row : FindVariables(EnvironmentDocument(), kVariables)) {
+  for (const VariableRow& row : FindVariables(GetEnvironmentDocument(), kVariables)) {
     if (!ReadBy(row, command.path)) continue;
     std::string head;
-    for (const std::string& name : row.names) head += (head.empty() ? "" : ", ") + RoffBold(name);
+    for (const std::string& name : row.names) head += (head.empty() ? "" : ", ") + FormatRoffBold(name);
     text += Item(head, Stopped(row.meaning));
   }
   return text.empty() ? "" : ".SH ENVIRONMENT\n" + text;
 }
 
-std::string Reference(const std::string& page) { return RoffBold(page) + "(1)"; }
+std::string Reference(const std::string& page) { return FormatRoffBold(page) + "(1)"; }
 
 std::string SeeAlso(const CommandNode& root, const CommandNode& command) {
   std::string text;
@@ -303,12 +304,13 @@ std::string CommandList(const CommandNode& command) {
 std::string Body(const CommandNode& root, const CommandNode& command) {
   std::string what =
       command.path.empty() ? "sweeps of private model distillation, and tables whose epsilons hold" : command.help;
-  std::string text = ".SH NAME\n" + RoffCode(PageName(command)) + " \\- " + RoffText(what) + "\n.SH SYNOPSIS\n" +
-                     Synopsis(command) + ".SH DESCRIPTION\n" + RoffText(Stopped(command.help)) + "\n";
+  std::string text = ".SH NAME\n" + FormatRoffCode(PageName(command)) + " \\- " + EscapeRoff(what) +
+                     "\n.SH SYNOPSIS\n" + Synopsis(command) + ".SH DESCRIPTION\n" + EscapeRoff(Stopped(command.help)) +
+                     "\n";
   text += FormatItems(command, true);
   if (!command.path.empty()) text += Note(command);
   text += CommandList(command) + ".SH OPTIONS\n" + FormatItems(command, false) +
-          Item(RoffBold("-h") + ", " + RoffBold("--help"), "Print a summary of this page, and end.");
+          Item(FormatRoffBold("-h") + ", " + FormatRoffBold("--help"), "Print a summary of this page, and end.");
   if (!command.path.empty()) text += ".SS With every command\n" + FormatItems(root, false);
   const std::string examples = Examples(command);
   if (!examples.empty()) text += ".SH EXAMPLES\n" + examples;
@@ -320,11 +322,11 @@ std::string Body(const CommandNode& root, const CommandNode& command) {
 ManPage MakeManPage(const CommandNode& root, const CommandNode& command, const std::string& version) {
   const std::string name = PageName(command);
   const std::string body = Body(root, command);
-  return {name, ".TH " + RoffCode(Upper(name)) + " 1 \"\" \"retort " + RoffCode(version) + "\" \"Retort\"\n" +
-                    RoffFallbacks(body) + ".nh\n.ad l\n" + body};
+  return {name, ".TH " + FormatRoffCode(Upper(name)) + " 1 \"\" \"retort " + FormatRoffCode(version) +
+                    "\" \"Retort\"\n" + FormatRoffFallbacks(body) + ".nh\n.ad l\n" + body};
 }
 
-std::vector<ManPage> ManPages(const CommandNode& root, const std::string& version) {
+std::vector<ManPage> MakeManPages(const CommandNode& root, const std::string& version) {
   std::vector<ManPage> pages = {MakeManPage(root, root, version)};
   for (const CommandNode& command : root.commands) pages.push_back(MakeManPage(root, command, version));
   return pages;

@@ -12,20 +12,20 @@
 namespace retort::orchestrator::cli {
 
 // Running text: lines that may be filled, none of which is taken for a request. `code` in backticks is bold.
-[[nodiscard]] std::string RoffText(std::string_view text);
+[[nodiscard]] std::string EscapeRoff(std::string_view text);
 
 // What is typed or stands in a file, letter by letter: hyphens stay what they are when copied.
-[[nodiscard]] std::string RoffCode(std::string_view text);
-[[nodiscard]] std::string RoffBold(std::string_view code);
-[[nodiscard]] std::string RoffItalic(std::string_view code);
+[[nodiscard]] std::string FormatRoffCode(std::string_view text);
+[[nodiscard]] std::string FormatRoffBold(std::string_view code);
+[[nodiscard]] std::string FormatRoffItalic(std::string_view code);
 
 // Requests that define a fallback for every \[uXXXX] of `page`; they stand before its first line of text.
-[[nodiscard]] std::string RoffFallbacks(std::string_view page);
+[[nodiscard]] std::string FormatRoffFallbacks(std::string_view page);
 
 // The environment variables that Retort's programs read, as cluster/ENVIRONMENT.md lists them.
 
 // The bytes of cluster/ENVIRONMENT.md; defined in a file that the build generates.
-[[nodiscard]] std::string_view EnvironmentDocument();
+[[nodiscard]] std::string_view GetEnvironmentDocument();
 
 struct VariableRow {
   std::vector<std::string> names;    // "XDG_CACHE_HOME", "HOME"
@@ -52,6 +52,6 @@ struct ManPage {
 [[nodiscard]] ManPage MakeManPage(const CommandNode& root, const CommandNode& command, const std::string& version);
 
 // The program's page first.
-[[nodiscard]] std::vector<ManPage> ManPages(const CommandNode& root, const std::string& version);
+[[nodiscard]] std::vector<ManPage> MakeManPages(const CommandNode& root, const std::string& version);
 
 }  // namespace retort::orchestrator::cli

@@ -47,7 +47,7 @@ Diagnostic UnknownCommandError(const CommandNode& command, const std::string& wo
 // ", which belongs to `plan`, `run` and `chaos`"; empty where no command has the option.
 std::string Owners(const CommandNode& root, const std::string& option) {
   std::vector<std::string> owners;
-  for (const CommandNode* command : AllCommands(root))
+  for (const CommandNode* command : ListAllCommands(root))
     if (FindParameter(*command, option) != nullptr) owners.push_back("`" + command->path + "`");
   std::string text;
   for (std::size_t i = 0; i < owners.size(); ++i)
@@ -207,15 +207,15 @@ class Walk {
 
 }  // namespace
 
-std::optional<Diagnostic> UnknownCommand(const CommandNode& root, const std::vector<std::string>& arguments) {
+std::optional<Diagnostic> FindUnknownCommand(const CommandNode& root, const std::vector<std::string>& arguments) {
   return Walk(root, arguments).First(false);
 }
 
-std::optional<Diagnostic> EmptyValue(const CommandNode& root, const std::vector<std::string>& arguments) {
+std::optional<Diagnostic> FindEmptyValue(const CommandNode& root, const std::vector<std::string>& arguments) {
   return EmptyWords(root, arguments).First();
 }
 
-std::optional<Diagnostic> Misuse(const CommandNode& root, const std::vector<std::string>& arguments) {
+std::optional<Diagnostic> FindMisuse(const CommandNode& root, const std::vector<std::string>& arguments) {
   return Walk(root, arguments).First(true);
 }
 

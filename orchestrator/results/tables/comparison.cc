@@ -53,7 +53,7 @@ void Judge(const TableEntry& entry, ComparedValue& compared) {
 
 std::string ExplainUnjoined(const PublishedValue& value, const SweepPlan& plan) {
   const bool has_data = std::any_of(plan.data.begin(), plan.data.end(), [&](const auto& data) {
-    return data->published_as && SameDataSet(value.dataset, *data->published_as);
+    return data->published_as && IsSameDataSet(value.dataset, *data->published_as);
   });
   if (!FindScope(value).joins) return "no method or metric of this program is what the value is of";
   if (!has_data) return "the sweep has no data set that is published as " + value.dataset;
@@ -81,7 +81,7 @@ ComparedValue Compare(const TableEntry& entry, const SweepPlan& plan, const Spec
   }
   compared.role = entry.role;
   const TrialSpec& spec = *specs.at(entry.trials->front());
-  if (spec.role == Role::student) compared.reading = KeyText(spec, "reading");
+  if (spec.role == Role::student) compared.reading = FormatKey(spec, "reading");
   if (entry.summary->n > 0) {
     Judge(entry, compared);
     return compared;
@@ -90,7 +90,7 @@ ComparedValue Compare(const TableEntry& entry, const SweepPlan& plan, const Spec
   compared.verdict = compared.reason.empty() ? Verdict::not_measured : Verdict::not_measurable;
   if (!compared.reason.empty()) return compared;
   compared.reason =
-      entry.failed > 0 ? SeedsText(*entry.summary, entry.planned, entry.failed) : "no trial of it has ended";
+      entry.failed > 0 ? FormatSeeds(*entry.summary, entry.planned, entry.failed) : "no trial of it has ended";
   return compared;
 }
 
@@ -123,13 +123,13 @@ void CountValue(const std::vector<const ComparedValue*>& of_value, PaperCount& c
 
 }  // namespace
 
-std::string_view VerdictName(Verdict verdict) {
+std::string_view GetVerdictName(Verdict verdict) {
   constexpr std::array<std::string_view, kVerdicts> kNames = {"inside", "above", "below", "not measured",
                                                               "not measurable here"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-std::string_view IntervalKindName(IntervalKind kind) {
+std::string_view GetIntervalKindName(IntervalKind kind) {
   constexpr std::array<std::string_view, 3> kNames = {"seeds", "test", "printed"};
   return kNames[static_cast<std::size_t>(kind)];
 }

@@ -25,7 +25,7 @@ enum class Verdict : unsigned char {
 };
 inline constexpr std::size_t kVerdicts = 5;
 // "inside", "above", "below", "not measured", "not measurable here".
-[[nodiscard]] std::string_view VerdictName(Verdict verdict);
+[[nodiscard]] std::string_view GetVerdictName(Verdict verdict);
 [[nodiscard]] constexpr bool IsMeasured(Verdict verdict) { return verdict <= Verdict::below; }
 
 // What the interval of a comparison is of.
@@ -34,14 +34,14 @@ enum class IntervalKind : unsigned char {
   test,    // 95 % of the mean for its test examples; where one seed was measured
   printed  // one unit of the last printed digit; where there is neither
 };
-[[nodiscard]] std::string_view IntervalKindName(IntervalKind kind);  // "seeds", "test", "printed"
+[[nodiscard]] std::string_view GetIntervalKindName(IntervalKind kind);  // "seeds", "test", "printed"
 
 // One published value beside one cell or teacher of a table; of a value that nothing stands beside, once.
 struct ComparedValue {
   PublishedValue value;
   std::string sweep, table;       // of what was measured
   std::string role;               // "student" or "teacher"; empty: nothing stands beside the value
-  std::vector<std::string> keys;  // as KeyNames of the table
+  std::vector<std::string> keys;  // as ListKeyNames of the table
   std::string reading;            // of a student; empty where it has none
   SeedSummary summary;            // of what was measured
   std::optional<std::pair<double, double>> interval;

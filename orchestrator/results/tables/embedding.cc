@@ -197,11 +197,11 @@ class Descent {
 
 }  // namespace
 
-double PerplexityFor(std::size_t n, double asked) {
+double ChoosePerplexity(std::size_t n, double asked) {
   return std::max(1.0, std::min(asked, (static_cast<double>(n) - 1) / 3));
 }
 
-std::vector<double> AffinityRow(const Distances& distances, std::size_t i, double perplexity) {
+std::vector<double> ComputeAffinityRow(const Distances& distances, std::size_t i, double perplexity) {
   const std::size_t n = distances.n;
   RETORT_CHECK(n > 1 && i < n);
   const double* squared = distances.Row(i);
@@ -229,11 +229,11 @@ double ComputePerplexity(const std::vector<double>& row) {
   return std::exp(entropy);
 }
 
-std::vector<double> JointAffinities(const Distances& distances, double perplexity) {
+std::vector<double> ComputeJointAffinities(const Distances& distances, double perplexity) {
   const std::size_t n = distances.n;
   std::vector<double> joint(n * n);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::vector<double> row = AffinityRow(distances, i, perplexity);
+    const std::vector<double> row = ComputeAffinityRow(distances, i, perplexity);
     for (std::size_t j = 0; j < n; ++j) {
       const double half = row[j] / (2 * static_cast<double>(n));
       joint[i * n + j] += half;
@@ -243,7 +243,7 @@ std::vector<double> JointAffinities(const Distances& distances, double perplexit
   return joint;
 }
 
-double Divergence(const std::vector<double>& joint, const Places& places) {
+double ComputeDivergence(const std::vector<double>& joint, const Places& places) {
   const std::size_t n = places.x.size();
   double nearness = 0;
   for (std::size_t i = 0; i < n; ++i)
@@ -258,7 +258,7 @@ double Divergence(const std::vector<double>& joint, const Places& places) {
   return std::max(0.0, divergence);
 }
 
-Places DivergenceGradient(const std::vector<double>& joint, const Places& places) {
+Places ComputeDivergenceGradient(const std::vector<double>& joint, const Places& places) {
   Places gradient = Pull(places.x.size()).Of(joint, places, 1);
   for (std::vector<double>* of : {&gradient.x, &gradient.y})
     for (double& slope : *of) slope *= 4;
@@ -268,12 +268,12 @@ Places DivergenceGradient(const std::vector<double>& joint, const Places& places
 Embedding ComputeEmbedding(const Distances& distances, double perplexity) {
   const std::size_t n = distances.n;
   Embedding map;
-  map.perplexity = PerplexityFor(n, perplexity);
+  map.perplexity = ChoosePerplexity(n, perplexity);
   if (n < 2) {
     map.places = {std::vector<double>(n), std::vector<double>(n)};
     return map;
   }
-  const std::vector<double> joint = JointAffinities(distances, map.perplexity);
+  const std::vector<double> joint = ComputeJointAffinities(distances, map.perplexity);
   map.places = PrincipalPlaces(distances);
   Pull pull(n);
   Descent descent(n);
@@ -281,7 +281,7 @@ Embedding ComputeEmbedding(const Distances& distances, double perplexity) {
     const DescentPace pace = PaceAt(iteration, n);
     descent.Step(pull.Of(joint, map.places, pace.exaggeration), pace, map.places);
   }
-  map.divergence = Divergence(joint, map.places);
+  map.divergence = ComputeDivergence(joint, map.places);
   return map;
 }
 

@@ -26,22 +26,22 @@ struct Embedding {
 };
 
 // What n points are given where `asked` (at least 1) is asked for: no more than (n - 1) / 3, no less than 1.
-[[nodiscard]] double PerplexityFor(std::size_t n, double asked);
+[[nodiscard]] double ChoosePerplexity(std::size_t n, double asked);
 
 // Equation 1: how likely point i takes each other point for its neighbour, [n], sum 1, 0 for itself. The
 // width of the Gaussian is found by bisection, so that the row's perplexity is `perplexity` (1 to n - 1);
 // where more points than that are the nearest ones at one distance, they share alike. i < n, n at least 2.
-[[nodiscard]] std::vector<double> AffinityRow(const Distances& distances, std::size_t i, double perplexity);
+[[nodiscard]] std::vector<double> ComputeAffinityRow(const Distances& distances, std::size_t i, double perplexity);
 // exp of the row's entropy in nats: how many neighbours it has, as it were.
 [[nodiscard]] double ComputePerplexity(const std::vector<double>& row);
 // Both rows of a pair, averaged: [n, n], symmetric, sum 1, 0 on the diagonal. n at least 2.
-[[nodiscard]] std::vector<double> JointAffinities(const Distances& distances, double perplexity);
+[[nodiscard]] std::vector<double> ComputeJointAffinities(const Distances& distances, double perplexity);
 
 // Equation 2: the Kullback-Leibler divergence, in nats, of the map's neighbours (Student t, one degree of
 // freedom) from `joint` [n, n].
-[[nodiscard]] double Divergence(const std::vector<double>& joint, const Places& places);
+[[nodiscard]] double ComputeDivergence(const std::vector<double>& joint, const Places& places);
 // Equation 5: its derivative by every coordinate.
-[[nodiscard]] Places DivergenceGradient(const std::vector<double>& joint, const Places& places);
+[[nodiscard]] Places ComputeDivergenceGradient(const std::vector<double>& joint, const Places& places);
 
 // 1,000 steps from the first two principal components, the first 250 with `joint` exaggerated twelvefold. The
 // same places for the same distances. About 3 seconds for 1,000 points.

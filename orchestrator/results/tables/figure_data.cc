@@ -100,7 +100,7 @@ Status CurveReader::Fill(FigureSeries& series) {
     claims.push_back(view->second->row->claims);
   }
   series.points = MakePoints(steps, series.planned);
-  series.claims = WorstClaims(claims);
+  series.claims = FindWorstClaims(claims);
   return {};
 }
 
@@ -134,7 +134,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> ListAxes(const Swe
 
 bool AllNumbers(const std::vector<std::string>& values) {
   return std::all_of(values.begin(), values.end(),
-                     [](const std::string& value) { return value.empty() || NumberIn(value).has_value(); });
+                     [](const std::string& value) { return value.empty() || ParseFiniteNumber(value).has_value(); });
 }
 
 // The first axis of numbers with several values, else of one; empty when there is none.
@@ -154,7 +154,7 @@ bool SpansDecades(const SweepPlan& plan, const std::string& key) {
   for (const auto& [axis, values] : ListAxes(plan)) {
     if (axis != key) continue;
     for (const std::string& value : values) {
-      const double number = NumberIn(value).value_or(0);
+      const double number = ParseFiniteNumber(value).value_or(0);
       low = std::min(low, number);
       high = std::max(high, number);
     }
@@ -196,11 +196,11 @@ class FigureBuilder {
   }
 
   Status Run() {
-    // Pictures have a panel each, which all keys name.
-    const bool pictures = ShowsPictures(data_.spec.kind);
-    data_.keys.assign(table_.spec.rows.begin() + (has_panels_ && !pictures ? 1 : 0), table_.spec.rows.end());
+    // Images have a panel each, which all keys name.
+    const bool images = ShowsImages(data_.spec.kind);
+    data_.keys.assign(table_.spec.rows.begin() + (has_panels_ && !images ? 1 : 0), table_.spec.rows.end());
     data_.epsilons = FindTargets(data_, table_, specs_);
-    if (pictures) return AddPictures();
+    if (images) return AddSheets();
     FindVarying();
     if (data_.spec.kind != FigureKind::curve) ChooseCategories();
     for (const TableCell& cell : table_.cells) AddCell(cell);
@@ -218,7 +218,7 @@ class FigureBuilder {
     std::vector<std::string> values;
     for (const TrialSpec& trial : sources_.plan.trials) {
       if (trial.role == Role::teacher) continue;
-      const std::string value = TableValue(trial, data_.spec.x);
+      const std::string value = FormatTableValue(trial, data_.spec.x);
       if (!value.empty() && !Holds(values, value)) values.push_back(value);
     }
     for (const TableCell& cell : table_.cells)
@@ -227,16 +227,16 @@ class FigureBuilder {
     if (numbers && data_.spec.kind == FigureKind::line) return;
     if (numbers)
       std::sort(values.begin(), values.end(), [](const std::string& a, const std::string& b) {
-        return NumberIn(a).value_or(0) < NumberIn(b).value_or(0);
+        return ParseFiniteNumber(a).value_or(0) < ParseFiniteNumber(b).value_or(0);
       });
     data_.categories = std::move(values);
   }
 
   // Equal as text, or as numbers.
   static std::optional<std::size_t> Position(const std::vector<std::string>& values, const std::string& value) {
-    const std::optional<double> number = NumberIn(value);
+    const std::optional<double> number = ParseFiniteNumber(value);
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (values[i] == value || (number && NumberIn(values[i]) == number)) return i;
+      if (values[i] == value || (number && ParseFiniteNumber(values[i]) == number)) return i;
     return std::nullopt;
   }
 
@@ -261,7 +261,7 @@ class FigureBuilder {
 
   // A method that was not run here has the name that its paper gives it.
   [[nodiscard]] std::string MakeLabel(const TableCell& cell, const std::vector<std::string>& values) const {
-    std::string label = SeriesLabel(data_, varying_, values, FindSpec(cell));
+    std::string label = FormatSeriesLabel(data_, varying_, values, FindSpec(cell));
     if (cell.state == CellState::quoted) label += (label.empty() ? "" : " ") + std::string("(published)");
     return label;
   }
@@ -293,7 +293,7 @@ class FigureBuilder {
     if (!data_.categories.empty() && !point.at.empty())
       point.x = static_cast<double>(Position(data_.categories, point.at).value_or(0));
     else
-      point.x = NumberIn(point.at).value_or(0);
+      point.x = ParseFiniteNumber(point.at).value_or(0);
     point.summary = cell.summary;
     point.planned = cell.planned;
     point.failed = cell.failed;
@@ -320,7 +320,7 @@ class FigureBuilder {
     return values;
   }
 
-  Status AddPictures() {
+  Status AddSheets() {
     RETORT_RETURN_IF_ERROR(AddImages(data_, table_, sources_, specs_, views_));
     return data_.spec.kind == FigureKind::map ? AddMaps(data_, sources_, specs_) : Status();
   }
@@ -361,7 +361,7 @@ class FigureBuilder {
 
 }  // namespace
 
-FigureSpec DefaultFigure(const SweepPlan& plan) {
+FigureSpec MakeDefaultFigure(const SweepPlan& plan) {
   FigureSpec figure;
   figure.name = plan.name;
   if (!plan.tables.empty()) {

@@ -1,4 +1,4 @@
-// Builds the points of a figure as a value: what the picture, its caption and --json all show.
+// Builds the points of a figure as a value: what the image, its caption and --json all show.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 #include "experiments/sweep/sweep_plan.h"
 #include "orchestrator/results/results_view.h"
 #include "orchestrator/results/tables/result_table.h"
-#include "orchestrator/results/tables/split_pictures.h"
+#include "orchestrator/results/tables/split_images.h"
 #include "storage/results/attempt_file.h"
 
 namespace retort::orchestrator {
@@ -41,14 +41,14 @@ struct FigureSeries {
   std::vector<TrialId> trials;
 };
 
-// Pictures of one kind on a map.
+// Images of one kind on a map.
 struct MapGroup {
   std::string label;  // "private (train)", "public", "test"; of samples "synthetic", or "public queries"
   std::size_t style = 0;
   std::vector<std::pair<double, double>> places;  // in the map's own unit
 };
 
-// Neighbours on it are pictures with like pixels; the mean of all places is 0.
+// Neighbours on it are images with like pixels; the mean of all places is 0.
 struct FigureMap {
   std::vector<MapGroup> groups;  // what the splits hold, then the samples
   double perplexity = 0;
@@ -99,20 +99,20 @@ struct FigureData {
 };
 
 // Curves and samples of a trial that has ended.
-using RecordedOf = std::function<Result<storage::AttemptFile>(const TrialView&)>;
+using AttemptFileSource = std::function<Result<storage::AttemptFile>(const TrialView&)>;
 
 struct FigureSources {
   const SweepPlan& plan;
   const ResultsView& view;
   const std::vector<PublishedValue>& published;
-  RecordedOf recorded;
+  AttemptFileSource recorded;
   bool smoke = false;
-  PicturesOf pictures = {};  // of kind map: at most spec.count of each split
+  SplitImageSource pictures = {};  // of kind map: at most spec.count of each split
 };
 
 // The figure of a sweep that declares none: its first axis of numbers, else its first axis, against the metric of the
 // first table.
-[[nodiscard]] FigureSpec DefaultFigure(const SweepPlan& plan);
+[[nodiscard]] FigureSpec MakeDefaultFigure(const SweepPlan& plan);
 
 // Error: usage, when the figure names no x and the sweep has no axis for its kind, or a curve that no trial recorded,
 // naming the nearest.

@@ -31,7 +31,7 @@ Status FindSamples(const TableCell& cell, const FigureSources& sources, const Vi
 }
 
 std::string MakeTitle(const FigureData& data, const FigureImages& images, const TrialSpec* spec) {
-  std::string title = SeriesLabel(data, std::vector<bool>(images.values.size(), false), images.values, spec);
+  std::string title = FormatSeriesLabel(data, std::vector<bool>(images.values.size(), false), images.values, spec);
   const std::string at = DescribeValue(data, data.spec.x, images.at, spec);
   if (title.find(at) == std::string::npos) title += (title.empty() ? "" : ", ") + at;
   return title;
@@ -62,7 +62,7 @@ Status AddImages(FigureData& data, const ResultTable& table, const FigureSources
   };
   std::stable_sort(data.images.begin(), data.images.end(), [&](const FigureImages& a, const FigureImages& b) {
     if (row(a) != row(b)) return row(a) < row(b);
-    const auto left = NumberIn(a.at), right = NumberIn(b.at);
+    const auto left = ParseFiniteNumber(a.at), right = ParseFiniteNumber(b.at);
     return left && right && *left < *right;
   });
   return {};
@@ -80,8 +80,8 @@ struct Kind {
 constexpr Kind kKinds[] = {{"train", "private (train)", 0}, {"public", "public", 1}, {"test", "test", 2}};
 constexpr Kind kSynthetic{"", "synthetic", 3}, kAsked{"", "public queries", 4};
 
-// Pictures one after another, and whose they are.
-struct GatheredPictures {
+// Images one after another, and whose they are.
+struct GatheredImages {
   std::size_t size = 0;                     // values of one
   std::vector<const std::uint8_t*> pixels;  // of each
   std::vector<MapGroup> groups;             // places yet to come
@@ -102,7 +102,7 @@ double SquaredDistance(const std::uint8_t* a, const std::uint8_t* b, std::size_t
   return static_cast<double>(sum) / (255.0 * 255.0);
 }
 
-Distances ComputeDistances(const GatheredPictures& pictures) {
+Distances ComputeDistances(const GatheredImages& pictures) {
   Distances distances;
   const std::size_t n = distances.n = pictures.pixels.size();
   distances.squared.resize(n * n);
@@ -117,8 +117,8 @@ std::string ShapeText(std::int64_t channels, std::int64_t height, std::int64_t w
   return fmt::format("{} x {} x {}", channels, height, width);
 }
 
-// The samples and the data set's pictures can be compared pixel by pixel.
-Status CheckShapes(const FigureData& data, const FigureImages& images, const DataPictures& pictures) {
+// The samples and the data set's images can be compared pixel by pixel.
+Status CheckShapes(const FigureData& data, const FigureImages& images, const DataImages& pictures) {
   const storage::TensorBlob& blob = images.samples->images;
   const bool alike = blob.dtype == storage::DType::u8 && blob.shape.size() == 4 && blob.shape[1] == pictures.channels &&
                      blob.shape[2] == pictures.height && blob.shape[3] == pictures.width;
@@ -132,23 +132,23 @@ Status CheckShapes(const FigureData& data, const FigureImages& images, const Dat
                   ShapeText(pictures.channels, pictures.height, pictures.width)));
 }
 
-GatheredPictures Gather(const FigureData& data, const FigureImages& images, const DataPictures& pictures,
-                        const TrialSpec& spec) {
-  GatheredPictures all;
+GatheredImages Gather(const FigureData& data, const FigureImages& images, const DataImages& pictures,
+                      const TrialSpec& spec) {
+  GatheredImages all;
   all.size = static_cast<std::size_t>(pictures.channels * pictures.height * pictures.width);
-  for (const SplitPictures& split : pictures.splits)
+  for (const SplitImages& split : pictures.splits)
     for (const Kind& kind : kKinds)
       if (kind.split == split.split) all.Add(kind, split.pixels, static_cast<std::size_t>(split.count));
   const storage::TensorBlob& samples = images.samples->images;
   const std::int64_t kept = std::min(samples.shape[0], data.spec.count);
-  // Some students ask about public pictures, and keep those.
+  // Some students ask about public images, and keep those.
   if (kept > 0)
     all.Add(spec.source == QuerySource::public_split ? kAsked : kSynthetic, samples.bytes,
             static_cast<std::size_t>(kept));
   return all;
 }
 
-FigureMap MakeMap(GatheredPictures pictures) {
+FigureMap MakeMap(GatheredImages pictures) {
   const Embedding embedding = ComputeEmbedding(ComputeDistances(pictures), kPerplexity);
   FigureMap map{std::move(pictures.groups), embedding.perplexity, embedding.divergence};
   std::size_t at = 0;
@@ -161,7 +161,7 @@ FigureMap MakeMap(GatheredPictures pictures) {
 }
 
 // A data set that is not here has trials that were never run: what is missing are its files.
-Status AbsentPictures(const FigureSources& sources) {
+Status AbsentImages(const FigureSources& sources) {
   for (const auto& data : sources.plan.data)
     if (data && data->digest.empty()) RETORT_RETURN_IF_ERROR(sources.pictures(*data).status());
   return {};
@@ -170,18 +170,18 @@ Status AbsentPictures(const FigureSources& sources) {
 }  // namespace
 
 Status AddMaps(FigureData& data, const FigureSources& sources, const SpecIndex& specs) {
-  if (data.empty) return AbsentPictures(sources);
-  std::map<const DataSpec*, DataPictures> known;
+  if (data.empty) return AbsentImages(sources);
+  std::map<const DataSpec*, DataImages> known;
   for (FigureImages& images : data.images) {
     if (!images.samples) continue;
     const TrialSpec& spec = *specs.at(images.trial);
     if (!known.contains(spec.data.get())) {
-      RETORT_ASSIGN_OR_RETURN(DataPictures read, sources.pictures(*spec.data));
+      RETORT_ASSIGN_OR_RETURN(DataImages read, sources.pictures(*spec.data));
       known.emplace(spec.data.get(), std::move(read));
     }
-    const DataPictures& pictures = known.at(spec.data.get());
+    const DataImages& pictures = known.at(spec.data.get());
     RETORT_RETURN_IF_ERROR(CheckShapes(data, images, pictures));
-    GatheredPictures all = Gather(data, images, pictures, spec);
+    GatheredImages all = Gather(data, images, pictures, spec);
     if (all.pixels.size() < 2)
       return UsageError("figure." + data.spec.name + ": one picture in all is no map; raise count.");
     images.map = MakeMap(std::move(all));

@@ -52,7 +52,7 @@ std::string TargetWords(const EpsilonTarget& target) {
 
 // What the trial's epsilon asks for. LabelDP by a paper's formula has no delta.
 EpsilonTarget MakeTarget(const TrialSpec& spec) {
-  EpsilonTarget target{KeyText(spec, "claim"), ShortNumber(spec.privacy.delta)};
+  EpsilonTarget target{FormatKey(spec, "claim"), FormatShortNumber(spec.privacy.delta)};
   target.of_label = target.claim == "paper" && TakesResponses(spec);
   if (target.of_label) target.delta = "0";
   return target;
@@ -61,7 +61,7 @@ EpsilonTarget MakeTarget(const TrialSpec& spec) {
 // A proven claim of that adjacency with no more than was asked for; claims are rounded up to thousandths.
 bool Proves(const std::vector<privacy::Claim>& claims, const std::string& adjacency, double epsilon) {
   return std::any_of(claims.begin(), claims.end(), [&](const privacy::Claim& claim) {
-    return claim.status == privacy::ClaimStatus::proven && AdjacencyName(claim.adjacency) == adjacency &&
+    return claim.status == privacy::ClaimStatus::proven && GetAdjacencyName(claim.adjacency) == adjacency &&
            claim.epsilon <= epsilon + 0.001;
   });
 }
@@ -92,7 +92,7 @@ std::vector<EpsilonTarget> FindTargets(const FigureData& data, const ResultTable
   return targets;
 }
 
-std::string XLabel(const FigureData& data) {
+std::string FormatXLabel(const FigureData& data) {
   const FigureSpec& spec = data.spec;
   if (spec.kind == FigureKind::curve && spec.x_label.empty()) return spec.x == "step" ? "step" : Spaced(spec.x);
   if (spec.x != "epsilon") return spec.x_label.empty() ? KeyWords(spec.x, false) : spec.x_label;
@@ -102,16 +102,16 @@ std::string XLabel(const FigureData& data) {
   return words + " (" + TargetWords(data.epsilons.front()) + ")";
 }
 
-std::string YLabel(const FigureData& data) {
+std::string FormatYLabel(const FigureData& data) {
   const FigureSpec& spec = data.spec;
   if (!spec.y_label.empty()) return spec.y_label;
   if (spec.y == "seconds") return "time of a trial (s)";
   if (spec.y == "training_seconds") return "time of training (s)";
   if (spec.y == "step_seconds") return "time of a step (s)";
-  return Spaced(spec.y) + (InPercent(data) ? " (%)" : "");
+  return Spaced(spec.y) + (IsInPercent(data) ? " (%)" : "");
 }
 
-bool InPercent(const FigureData& data) { return data.spec.y.find("accuracy") != std::string::npos; }
+bool IsInPercent(const FigureData& data) { return data.spec.y.find("accuracy") != std::string::npos; }
 
 std::string DescribeValue(const FigureData& data, const std::string& key, const std::string& value,
                           const TrialSpec* trial) {
@@ -125,12 +125,12 @@ std::string DescribeValue(const FigureData& data, const std::string& key, const 
     return words;
   }
   if (key == "teacher") return "teacher " + value;
-  const bool plain = !NumberIn(value) && value != "true" && value != "false";
+  const bool plain = !ParseFiniteNumber(value) && value != "true" && value != "false";
   return plain ? value : KeyWords(key, true) + " = " + value;
 }
 
-std::string SeriesLabel(const FigureData& data, const std::vector<bool>& varying,
-                        const std::vector<std::string>& values, const TrialSpec* trial) {
+std::string FormatSeriesLabel(const FigureData& data, const std::vector<bool>& varying,
+                              const std::vector<std::string>& values, const TrialSpec* trial) {
   const bool any = std::find(varying.begin(), varying.end(), true) != varying.end();
   std::string label;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -17,17 +17,17 @@ using ViewIndex = std::unordered_map<TrialId, const TrialView*>;
                                                      const SpecIndex& specs);
 
 // "noise scale σ", "privacy budget ε (example, proven, δ = 1e-5)"; or the label that the figure gives.
-[[nodiscard]] std::string XLabel(const FigureData& data);
-[[nodiscard]] std::string YLabel(const FigureData& data);
+[[nodiscard]] std::string FormatXLabel(const FigureData& data);
+[[nodiscard]] std::string FormatYLabel(const FigureData& data);
 // Whether the metric is a fraction, which is shown in percent.
-[[nodiscard]] bool InPercent(const FigureData& data);
+[[nodiscard]] bool IsInPercent(const FigureData& data);
 
 // "σ = 50"; names of methods, teachers and the like as they are. `trial`, where there is one, says what an epsilon is
 // about.
 [[nodiscard]] std::string DescribeValue(const FigureData& data, const std::string& key, const std::string& value,
                                         const TrialSpec* trial);
 // The values of those keys that `varying` marks; of all where it marks none.
-[[nodiscard]] std::string SeriesLabel(const FigureData& data, const std::vector<bool>& varying,
-                                      const std::vector<std::string>& values, const TrialSpec* trial);
+[[nodiscard]] std::string FormatSeriesLabel(const FigureData& data, const std::vector<bool>& varying,
+                                            const std::vector<std::string>& values, const TrialSpec* trial);
 
 }  // namespace retort::orchestrator

@@ -35,9 +35,9 @@ std::vector<std::string> SplitCsvLine(std::string_view line) {
 
 // Counts are printed as 4.97K and 0.15M; their digits are exact in decimal, so the unit moves the exponent.
 std::optional<double> ParseCount(const std::string& text) {
-  if (text.ends_with('K')) return NumberIn(text.substr(0, text.size() - 1) + "e3");
-  if (text.ends_with('M')) return NumberIn(text.substr(0, text.size() - 1) + "e6");
-  return NumberIn(text);
+  if (text.ends_with('K')) return ParseFiniteNumber(text.substr(0, text.size() - 1) + "e3");
+  if (text.ends_with('M')) return ParseFiniteNumber(text.substr(0, text.size() - 1) + "e6");
+  return ParseFiniteNumber(text);
 }
 
 }  // namespace
@@ -55,14 +55,14 @@ std::vector<PublishedValue> ParsePublished(std::string_view csv) {
     if (fields.size() != 10) continue;
     const std::optional<double> number = ParseCount(fields[8]);
     if (!number) continue;
-    values.push_back({fields[0], fields[1], fields[2], fields[3], NumberIn(fields[4]), NumberIn(fields[5]), fields[6],
-                      fields[7], *number, fields[9], fields[8]});
+    values.push_back({fields[0], fields[1], fields[2], fields[3], ParseFiniteNumber(fields[4]),
+                      ParseFiniteNumber(fields[5]), fields[6], fields[7], *number, fields[9], fields[8]});
   }
   return values;
 }
 
 const std::vector<PublishedValue>& ReadAllPublished() {
-  static const std::vector<PublishedValue> all = ParsePublished(PublishedCsv());
+  static const std::vector<PublishedValue> all = ParsePublished(GetPublishedCsv());
   return all;
 }
 
@@ -104,7 +104,7 @@ std::string FormatPublishedName(const PublishedValue& value) {
   std::string name = value.approach;
   if (!value.setting.empty()) name += ", " + value.setting;
   if (!value.dataset.empty()) name += ", " + value.dataset;
-  if (value.epsilon) name += ", ε = " + ShortNumber(*value.epsilon);
+  if (value.epsilon) name += ", ε = " + FormatShortNumber(*value.epsilon);
   return name + " in " + value.paper + "/" + value.table;
 }
 
@@ -267,7 +267,7 @@ const PhraseRule* PhraseAt(std::string_view text, const PublishedValue& value) {
     const std::string_view after = text.substr(rule.phrase.size());
     if (!after.empty() && kSeparators.find(after.front()) == std::string_view::npos) continue;
     if (!rule.approach.empty() && rule.approach != value.approach) continue;
-    if (!rule.dataset.empty() && !SameDataSet(rule.dataset, value.dataset)) continue;
+    if (!rule.dataset.empty() && !IsSameDataSet(rule.dataset, value.dataset)) continue;
     if (best == nullptr || rule.phrase.size() > best->phrase.size()) best = &rule;
   }
   return best;
@@ -329,12 +329,12 @@ PublishedScope FindScope(const PublishedValue& value) {
   const auto found = [&](const auto& same) {
     return std::find_if(kApproaches.begin(), kApproaches.end(), [&](const ApproachRule& known) {
       return same(known.approach, value.approach) &&
-             (known.dataset.empty() || SameDataSet(known.dataset, value.dataset));
+             (known.dataset.empty() || IsSameDataSet(known.dataset, value.dataset));
     });
   };
   // DPDFD and DP-DFD are two methods: as it is spelled comes before what reads alike.
   auto rule = found(std::equal_to<std::string_view>());
-  if (rule == kApproaches.end()) rule = found(SameApproach);
+  if (rule == kApproaches.end()) rule = found(IsSameApproach);
   const std::string_view metric = Look(kMetrics, value.metric);
   const bool native = rule != kApproaches.end();
   if (!metric.empty()) Put("metric = " + std::string(metric), scope);
@@ -345,8 +345,8 @@ PublishedScope FindScope(const PublishedValue& value) {
   return scope;
 }
 
-bool SameDataSet(std::string_view a, std::string_view b) { return PlainDataSet(a) == PlainDataSet(b); }
+bool IsSameDataSet(std::string_view a, std::string_view b) { return PlainDataSet(a) == PlainDataSet(b); }
 
-bool SameApproach(std::string_view a, std::string_view b) { return Plain(a) == Plain(b); }
+bool IsSameApproach(std::string_view a, std::string_view b) { return Plain(a) == Plain(b); }
 
 }  // namespace retort::orchestrator

@@ -22,7 +22,7 @@ struct PublishedValue {
 };
 
 // The bytes of experiments/reference/published.csv; defined in a file that the build generates.
-[[nodiscard]] std::string_view PublishedCsv();
+[[nodiscard]] std::string_view GetPublishedCsv();
 
 // Rows of published.csv. Left out: rows of another number of columns, and values that are no number, or one in
 // thousands ("K") or millions ("M").
@@ -77,7 +77,7 @@ struct PublishedScope {
 [[nodiscard]] PublishedScope FindScope(const PublishedValue& value);
 
 // "Fashion-MNIST", "FashionMNIST" and "FMNIST" are one; case, blanks, '-' and '_' do not count.
-[[nodiscard]] bool SameDataSet(std::string_view a, std::string_view b);
-[[nodiscard]] bool SameApproach(std::string_view a, std::string_view b);
+[[nodiscard]] bool IsSameDataSet(std::string_view a, std::string_view b);
+[[nodiscard]] bool IsSameApproach(std::string_view a, std::string_view b);
 
 }  // namespace retort::orchestrator

@@ -42,11 +42,11 @@ std::string SensitiveClasses(const TrialSpec& spec) {
 }
 
 bool Stands(const PublishedValue& value, const std::string& column, const std::string& text) {
-  if (column == "dataset") return SameDataSet(value.dataset, text);
-  if (column == "approach") return SameApproach(value.approach, text);
+  if (column == "dataset") return IsSameDataSet(value.dataset, text);
+  if (column == "approach") return IsSameApproach(value.approach, text);
   if (column == "setting") return value.setting == text;
   if (column == "metric") return value.metric == text;
-  const std::optional<double> asked = NumberIn(text);
+  const std::optional<double> asked = ParseFiniteNumber(text);
   const std::optional<double> there = column == "epsilon" ? value.epsilon : value.delta;
   return asked && there && SameNumber(*asked, *there, 1e-9);
 }
@@ -60,7 +60,7 @@ std::string Shown(const TrialSpec& spec) {
 
 }  // namespace
 
-bool SameDelta(const PublishedValue& value, const TrialSpec& spec) {
+bool HasSameDelta(const PublishedValue& value, const TrialSpec& spec) {
   return !value.epsilon || value.delta.value_or(0) == 0 || SameNumber(*value.delta, spec.privacy.delta, 1e-9);
 }
 
@@ -75,7 +75,7 @@ PublishedJoiner::PublishedJoiner(const SweepPlan& plan, const TableSpec& table,
 const std::vector<std::size_t>& PublishedJoiner::OfData(const std::string& published_as) {
   const auto [entry, fresh] = of_data_.try_emplace(published_as);
   for (std::size_t i = 0; fresh && i < values_.size(); ++i)
-    if (SameDataSet(values_[i].dataset, published_as)) entry->second.push_back(i);
+    if (IsSameDataSet(values_[i].dataset, published_as)) entry->second.push_back(i);
   return entry->second;
 }
 
@@ -89,7 +89,7 @@ std::string PublishedJoiner::Fact(const TrialSpec& spec, const std::string& key)
   if (key == "metric") return table_.metric;
   if (key == "public_fraction") return PublicFraction(spec);
   if (key == "data.sensitive_classes") return SensitiveClasses(spec);
-  if (!key.starts_with(kOfTeacher)) return SpecField(spec, key).value_or("");
+  if (!key.starts_with(kOfTeacher)) return FindSpecField(spec, key).value_or("");
   const std::string rest = key.substr(kOfTeacher.size());
   const TrialSpec* teacher = &spec;
   if (spec.role == Role::student) {
@@ -97,7 +97,7 @@ std::string PublishedJoiner::Fact(const TrialSpec& spec, const std::string& key)
     if (found == teachers_.end()) return "";
     teacher = found->second;
   }
-  return rest == "network" ? NetworkFact(*teacher) : SpecField(*teacher, rest).value_or("");
+  return rest == "network" ? NetworkFact(*teacher) : FindSpecField(*teacher, rest).value_or("");
 }
 
 bool PublishedJoiner::Holds(const TrialSpec& spec, const TrialCondition& condition) const {
@@ -106,11 +106,11 @@ bool PublishedJoiner::Holds(const TrialSpec& spec, const TrialCondition& conditi
     const std::string fact = Fact(spec, key);
     if (fact.empty()) continue;
     if (counts) {
-      if (NumberIn(fact).value_or(0) > 0) return condition.relation == Relation::on;
+      if (ParseFiniteNumber(fact).value_or(0) > 0) return condition.relation == Relation::on;
       continue;
     }
     const bool among = std::any_of(condition.values.begin(), condition.values.end(),
-                                   [&](const std::string& value) { return SameText(fact, value); });
+                                   [&](const std::string& value) { return IsSameText(fact, value); });
     return among == (condition.relation == Relation::is);
   }
   return condition.relation == Relation::is_not || condition.relation == Relation::off;
@@ -149,11 +149,12 @@ bool PublishedJoiner::ClaimFits(const TrialSpec& spec, std::size_t value) const 
 
 bool PublishedJoiner::EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, std::size_t value) {
   if (!values_[value].epsilon) return true;
-  if (!ClaimFits(spec, value) || !SameDelta(values_[value], spec)) return false;
+  if (!ClaimFits(spec, value) || !HasSameDelta(values_[value], spec)) return false;
   const double epsilon = *values_[value].epsilon;
   if (spec.privacy.epsilon > 0) return SameNumber(spec.privacy.epsilon, epsilon, 1e-9);
   if (spec.role == Role::teacher) return false;
-  if (const std::optional<double> answer = NumberIn(SpecField(spec, "epsilon0").value_or("")); answer && *answer > 0)
+  if (const std::optional<double> answer = ParseFiniteNumber(FindSpecField(spec, "epsilon0").value_or(""));
+      answer && *answer > 0)
     return SameNumber(*answer, epsilon, 1e-9);
   const std::optional<double> formula = ComputeFormulaEpsilon(spec, claims);
   return formula && SameNumber(*formula, epsilon, kPrintedDigits);
@@ -189,7 +190,7 @@ std::vector<const PublishedValue*> PublishedJoiner::FindNamed(const TrialSpec& s
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const PublishedValue& value = values_[i];
     const bool own_data =
-        names_data || (spec.data && spec.data->published_as && SameDataSet(value.dataset, *spec.data->published_as));
+        names_data || (spec.data && spec.data->published_as && IsSameDataSet(value.dataset, *spec.data->published_as));
     const bool own_role = names_role || spec.role == Role::student || IsOfTeacher(i);
     if (own_data && own_role && std::all_of(rule.columns.begin(), rule.columns.end(), [&](const auto& column) {
           return Stands(value, column.first, column.second);
@@ -228,8 +229,9 @@ void PublishedJoiner::SettleShared(const std::vector<const TrialSpec*>& specs, s
     const TrialSpec& first = *specs[cells.front()];
     std::string differ;
     for (const auto& [axis, value] : first.axes) {
-      const bool differs = std::any_of(cells.begin(), cells.end(),
-                                       [&](std::size_t i) { return SpecField(*specs[i], axis).value_or("") != value; });
+      const bool differs = std::any_of(cells.begin(), cells.end(), [&](std::size_t i) {
+        return FindSpecField(*specs[i], axis).value_or("") != value;
+      });
       if (differs) differ += (differ.empty() ? "" : ", ") + axis;
     }
     Warn(
@@ -308,7 +310,7 @@ class Placement {
                                                      const PublishedScope& scope, const std::string& data) const {
     if (key == "method") return value.approach;
     if (key == "data") return data;
-    if (key == "epsilon") return value.epsilon ? ShortNumber(*value.epsilon) : "";
+    if (key == "epsilon") return value.epsilon ? FormatShortNumber(*value.epsilon) : "";
     if (key == "teacher") return FindTeacher(value);
     return GivenBy(scope, key);
   }
@@ -342,7 +344,7 @@ void TellApart(const TableSpec& spec, std::vector<TableCell>& cells) {
     for (TableCell* cell : sharing) {
       std::string apart = settings ? cell->source->setting : "";
       if (epsilons && cell->source->epsilon)
-        apart += (apart.empty() ? "ε = " : ", ε = ") + ShortNumber(*cell->source->epsilon);
+        apart += (apart.empty() ? "ε = " : ", ε = ") + FormatShortNumber(*cell->source->epsilon);
       if (!apart.empty()) cell->row[static_cast<std::size_t>(method - spec.rows.begin())] += " (" + apart + ")";
     }
   }
@@ -350,15 +352,15 @@ void TellApart(const TableSpec& spec, std::vector<TableCell>& cells) {
 
 }  // namespace
 
-std::vector<TableCell> QuotedCells(const SweepPlan& plan, const TableSpec& spec, const PublishedJoiner& joiner,
-                                   const TrialPointers& students, const std::set<ShownValue>& shown) {
+std::vector<TableCell> MakeQuotedCells(const SweepPlan& plan, const TableSpec& spec, const PublishedJoiner& joiner,
+                                       const TrialPointers& students, const std::set<ShownValue>& shown) {
   std::vector<TableCell> quoted;
   const Placement placement(spec, students);
   for (const auto& data : plan.data) {
     if (!data->published_as) continue;
     for (std::size_t i = 0; i < joiner.values().size(); ++i) {
       const PublishedValue& value = joiner.values()[i];
-      const bool wanted = SameDataSet(value.dataset, *data->published_as) && value.approach != "Teacher" &&
+      const bool wanted = IsSameDataSet(value.dataset, *data->published_as) && value.approach != "Teacher" &&
                           joiner.MetricFits(i) && !shown.contains({&value, data->name});
       if (!wanted) continue;
       if (auto cell = placement.CellFor(value, joiner.ScopeAt(i), data->name)) quoted.push_back(*std::move(cell));

@@ -25,7 +25,7 @@ struct Join {
 
 // Whether the trial's delta is the one at which the source claims the value's epsilon. LabelDP and sources that name
 // none agree with any.
-[[nodiscard]] bool SameDelta(const PublishedValue& value, const TrialSpec& spec);
+[[nodiscard]] bool HasSameDelta(const PublishedValue& value, const TrialSpec& spec);
 
 // Of one table. A value joins a trial when the data set (by published_as), the conditions of its scope and the epsilon
 // agree, in its delta and what it is claimed for, too: a value at the epsilon of a paper's formula joins no trial that
@@ -92,8 +92,8 @@ using ShownValue = std::pair<const PublishedValue*, std::string>;
 // One cell for each published value of a data set of the sweep that is not among `shown`. Its claim is what the paper
 // claims, marked as a formula and as quoted. Keys of the table that the value says nothing about stay empty in a row; a
 // value that leaves a column empty has no place. `students`: those of the table.
-[[nodiscard]] std::vector<TableCell> QuotedCells(const SweepPlan& plan, const TableSpec& spec,
-                                                 const PublishedJoiner& joiner, const TrialPointers& students,
-                                                 const std::set<ShownValue>& shown);
+[[nodiscard]] std::vector<TableCell> MakeQuotedCells(const SweepPlan& plan, const TableSpec& spec,
+                                                     const PublishedJoiner& joiner, const TrialPointers& students,
+                                                     const std::set<ShownValue>& shown);
 
 }  // namespace retort::orchestrator

@@ -87,7 +87,7 @@ std::optional<TestInterval> ComputeTestInterval(const Gathered& gathered, const 
   TestInterval interval;
   interval.n = first.data->split.test.size();
   if (interval.n < 1 || summary.mean < 0 || summary.mean > 1) return std::nullopt;
-  std::tie(interval.low, interval.high) = WilsonInterval(summary.mean, interval.n);
+  std::tie(interval.low, interval.high) = ComputeWilsonInterval(summary.mean, interval.n);
   return interval;
 }
 
@@ -112,10 +112,11 @@ std::vector<std::string> ListNotes(const PublishedValue& value, const std::vecto
   const bool of_epsilon = value.epsilon && spec.role == Role::student && FindStated(spec, "delta") == nullptr;
   const bool open = of_epsilon || !FindDeltaPlaces(spec).empty();
   if (open && !value.delta)
-    notes.push_back(from + "no δ is stated for this value; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here");
-  if (spec.role == Role::student && !SameDelta(value, spec))
-    notes.push_back(from + "published at δ = " + ShortNumber(*value.delta) + "; here it is " +
-                    ShortNumber(spec.privacy.delta));
+    notes.push_back(from + "no δ is stated for this value; δ = " + FormatShortNumber(spec.privacy.delta) +
+                    " is chosen here");
+  if (spec.role == Role::student && !HasSameDelta(value, spec))
+    notes.push_back(from + "published at δ = " + FormatShortNumber(*value.delta) + "; here it is " +
+                    FormatShortNumber(spec.privacy.delta));
   const PublishedValue* printed = FindPrintedParameters(value, published);
   if (printed != nullptr && gathered.parameters && !RoundsToPrinted(*printed, *gathered.parameters))
     notes.push_back(from + "another network: the paper's has " + printed->printed + " parameters");
@@ -142,10 +143,10 @@ TableCell MakeCell(const Gathered& gathered, const TableSpec& table) {
   cell.state = cell.summary.n == 0              ? CellState::missing
                : cell.summary.n == cell.planned ? CellState::complete
                                                 : CellState::partial;
-  cell.claims = WorstClaims(gathered.claims);
+  cell.claims = FindWorstClaims(gathered.claims);
   cell.trials = ListIds(gathered);
   const bool working = FindNoiseForm(first.reading) == NoiseForm::by_row_over_batch;
-  if (working && !TrainsByDpSgd(FindKind(first))) cell.working = KeyText(first, "reading");
+  if (working && !TrainsByDpSgd(FindKind(first))) cell.working = FormatKey(first, "reading");
   cell.data = first.data ? first.data->name : "";
   cell.epsilon = first.privacy.epsilon;
   cell.test = ComputeTestInterval(gathered, cell.summary, table.metric);
@@ -162,7 +163,7 @@ TeacherLine FindTeacher(const Gathered& gathered, const TableSpec& table, Publis
   line.summary = Summarize(gathered.values, table.interval);
   line.planned = static_cast<int>(gathered.specs.size());
   line.failed = gathered.failed;
-  line.claims = WorstClaims(gathered.claims);
+  line.claims = FindWorstClaims(gathered.claims);
   line.trials = ListIds(gathered);
   line.test = ComputeTestInterval(gathered, line.summary, table.metric);
   PutJoin(joiner.For(first, line.claims), joiner, gathered, line);
@@ -204,7 +205,7 @@ std::vector<TableCell> MakeClaimCells(const SweepPlan& plan, const TableSpec& sp
     PutJoin(joins[i], joiner, groups[i], cells[i]);
     if (joins[i].value != nullptr) shown.emplace(joins[i].value, cells[i].data);
   }
-  for (TableCell& quoted : QuotedCells(plan, spec, joiner, firsts, shown)) cells.push_back(std::move(quoted));
+  for (TableCell& quoted : MakeQuotedCells(plan, spec, joiner, firsts, shown)) cells.push_back(std::move(quoted));
   return cells;
 }
 
@@ -228,7 +229,7 @@ std::vector<std::string> ListWarnings(const TrialPointers& trials) {
     if (!spec->data || !claims_delta) continue;
     privacy::Claim claim;
     claim.delta = spec->privacy.delta;
-    std::string warning = privacy::DeltaWarning(claim, spec->data->PrivateExamples());
+    std::string warning = privacy::FormatDeltaWarning(claim, spec->data->PrivateExamples());
     if (warning.empty()) continue;
     warning = "data set " + spec->data->name + ": " + warning;
     if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
@@ -268,12 +269,12 @@ std::string ComputeHash(const TrialPointers& trials) {
   std::sort(ids.begin(), ids.end());
   std::string text;
   for (const std::string& id : ids) text += id;
-  return Sha256Hex(text).substr(0, 12);
+  return ComputeSha256Hex(text).substr(0, 12);
 }
 
 }  // namespace
 
-std::string_view CellStateName(CellState state) {
+std::string_view GetCellStateName(CellState state) {
   switch (state) {
     case CellState::complete:
       return "complete";
@@ -299,7 +300,7 @@ ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const Resu
   Groups<std::vector<std::string>> teachers;
   for (const TrialSpec* trial : trials) {
     if (trial->role == Role::teacher) {
-      Gather(*trial, views, spec.metric, teachers.At(TeacherKey(*trial)));
+      Gather(*trial, views, spec.metric, teachers.At(MakeTeacherKey(*trial)));
     } else {
       Gather(*trial, views, spec.metric, cells.At({ListValues(*trial, spec.rows), ListValues(*trial, spec.columns)}));
     }
@@ -323,7 +324,7 @@ ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const Resu
   return table;
 }
 
-TableSpec DefaultTable(const SweepPlan& plan) {
+TableSpec MakeDefaultTable(const SweepPlan& plan) {
   TableSpec table;
   table.name = plan.name;
   table.rows = {"method", "reading", "teacher"};
@@ -363,14 +364,14 @@ void MarkBestCells(const std::vector<TableCell*>& cells, int direction, const st
   double best = value(*cells.front());
   for (const TableCell* cell : cells)
     best = direction > 0 ? std::max(best, value(*cell)) : std::min(best, value(*cell));
-  const std::string text = PublishedText(best, metric);
+  const std::string text = FormatPublished(best, metric);
   for (TableCell* cell : cells)
-    if (PublishedText(value(*cell), metric) == text) mark(*cell);
+    if (FormatPublished(value(*cell), metric) == text) mark(*cell);
 }
 
 }  // namespace
 
-int BetterDirection(const std::string& metric) {
+int GetBetterDirection(const std::string& metric) {
   for (const char* more : {"accuracy", "top5", "inception_score"})
     if (Has(metric, more)) return 1;
   for (const char* less : {"loss", "seconds", "minutes", "parameters", "error"})
@@ -379,7 +380,7 @@ int BetterDirection(const std::string& metric) {
 }
 
 void MarkBest(ResultTable& table) {
-  const int direction = BetterDirection(table.spec.metric);
+  const int direction = GetBetterDirection(table.spec.metric);
   if (direction == 0) return;
   std::map<Comparable, std::vector<TableCell*>> measured, published;
   for (TableCell& cell : table.cells) {

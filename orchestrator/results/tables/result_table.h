@@ -17,7 +17,7 @@
 namespace retort::orchestrator {
 
 enum class CellState : unsigned char { complete, partial, missing, quoted };
-[[nodiscard]] std::string_view CellStateName(CellState state);
+[[nodiscard]] std::string_view GetCellStateName(CellState state);
 
 // 95 % of a fraction of the test examples: how far it may lie from the one on all that could be drawn like them.
 struct TestInterval {
@@ -78,12 +78,12 @@ struct ResultTable {
                                      const std::vector<PublishedValue>& published);
 
 // A table over method, reading and teacher, for sweeps that declare none.
-[[nodiscard]] TableSpec DefaultTable(const SweepPlan& plan);
+[[nodiscard]] TableSpec MakeDefaultTable(const SweepPlan& plan);
 
 // Which cells of a table are the best of those that compare.
 
 // 1: more is better (accuracies); -1: less is (losses, seconds, parameters); 0: not known, nothing is best.
-[[nodiscard]] int BetterDirection(const std::string& metric);
+[[nodiscard]] int GetBetterDirection(const std::string& metric);
 
 // Sets `best` of measured cells and `best_published` of published values. Cells compare that stand in the same column,
 // are of the same data set and were asked for the same epsilon; those whose epsilon for an example is proven compare

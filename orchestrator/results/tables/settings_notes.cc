@@ -34,7 +34,7 @@ void NoteChosenDelta(const TrialSpec& spec, ResultTable& table) {
   const bool of_paper = spec.data && spec.data->published_as;
   if (!of_paper || places.empty()) return;
   std::string line = "the text of " + spec.method + " states a δ in " + std::string(places) +
-                     " alone; δ = " + ShortNumber(spec.privacy.delta) + " is chosen here.";
+                     " alone; δ = " + FormatShortNumber(spec.privacy.delta) + " is chosen here.";
   std::vector<std::string>& lines = table.settings;
   if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
 }

@@ -1,5 +1,5 @@
 // What a table says about settings that differ from the papers', about those that the papers leave open, and about
-// pictures that its values were measured on.
+// images that its values were measured on.
 #pragma once
 
 #include <string>

@@ -81,7 +81,7 @@ SeedSummary Summarize(const std::vector<double>& values, retort::Interval interv
   return summary;
 }
 
-std::pair<double, double> WilsonInterval(double fraction, std::int64_t n) {
+std::pair<double, double> ComputeWilsonInterval(double fraction, std::int64_t n) {
   const auto count = static_cast<double>(n);
   const double z2 = kNormal975 * kNormal975;
   const double centre = (fraction + z2 / (2 * count)) / (1 + z2 / count);
@@ -170,7 +170,7 @@ void AddOther(const Claim& claim, std::vector<Claim>& worst) {
 
 }  // namespace
 
-std::vector<Claim> WorstClaims(const Trials& trials) {
+std::vector<Claim> FindWorstClaims(const Trials& trials) {
   std::vector<Claim> worst;
   for (const std::vector<Claim>& claims : trials) {
     for (const Claim& claim : claims) {
@@ -195,15 +195,15 @@ std::optional<std::int64_t> FindCount(double value, const std::string& metric) {
   return std::llround(value);
 }
 
-std::string MeasuredText(const SeedSummary& summary, const std::string& metric) {
+std::string FormatMeasured(const SeedSummary& summary, const std::string& metric) {
   if (summary.n == 0) return "– missing";
   if (IsFraction(metric))
-    return PercentText(summary.mean) + (summary.sd ? " ± " + PercentText(*summary.sd) : "") + " %";
+    return FormatPercent(summary.mean) + (summary.sd ? " ± " + FormatPercent(*summary.sd) : "") + " %";
   if (IsCount(metric) && summary.sd == 0.0) return NumberText(summary.mean, metric);
   return NumberText(summary.mean, metric) + (summary.sd ? fmt::format(" ± {:.2g}", *summary.sd) : "");
 }
 
-std::string SeedsText(const SeedSummary& summary, int planned, int failed) {
+std::string FormatSeeds(const SeedSummary& summary, int planned, int failed) {
   if (planned == 0) return "–";
   std::string text = summary.n == planned ? fmt::format("n={}", summary.n)
                      : summary.n == 0     ? fmt::format("0 of {}", planned)
@@ -212,22 +212,22 @@ std::string SeedsText(const SeedSummary& summary, int planned, int failed) {
   return text;
 }
 
-std::string PublishedText(double published, const std::string& metric) {
-  return IsFraction(metric) ? PercentText(published) + " %" : NumberText(published, metric);
+std::string FormatPublished(double published, const std::string& metric) {
+  return IsFraction(metric) ? FormatPercent(published) + " %" : NumberText(published, metric);
 }
 
-std::string IntervalText(const std::pair<double, double>& interval, const std::string& metric) {
-  if (IsFraction(metric)) return PercentText(interval.first) + "–" + PercentText(interval.second);
+std::string FormatInterval(const std::pair<double, double>& interval, const std::string& metric) {
+  if (IsFraction(metric)) return FormatPercent(interval.first) + "–" + FormatPercent(interval.second);
   return NumberText(interval.first, metric) + "–" + NumberText(interval.second, metric);
 }
 
-std::string SeedsIntervalText(const SeedSummary& summary, const std::string& metric) {
+std::string FormatSeedsInterval(const SeedSummary& summary, const std::string& metric) {
   const bool told = summary.ci95 && !(IsCount(metric) && summary.sd == 0.0);
-  return told ? IntervalText(*summary.ci95, metric) : "";
+  return told ? FormatInterval(*summary.ci95, metric) : "";
 }
 
-std::string MetricText(double value, const std::string& metric) {
-  if (IsFraction(metric)) return PercentText(value) + " %";
+std::string FormatMetric(double value, const std::string& metric) {
+  if (IsFraction(metric)) return FormatPercent(value) + " %";
   return IsCount(metric) ? NumberText(value, metric) : fmt::format("{:.6g}", value);
 }
 

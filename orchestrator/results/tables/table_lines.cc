@@ -38,7 +38,7 @@ TableEntry Common(const Line& line, const ResultTable& table) {
 
 }  // namespace
 
-std::vector<std::string> KeyNames(const ResultTable& table) {
+std::vector<std::string> ListKeyNames(const ResultTable& table) {
   std::vector<std::string> names = table.spec.rows;
   for (const std::string& column : table.spec.columns)
     if (!Holds(names, column)) names.push_back(column);
@@ -48,7 +48,7 @@ std::vector<std::string> KeyNames(const ResultTable& table) {
 TableEntry MakeEntry(const TeacherLine& teacher, const ResultTable& table) {
   TableEntry entry = Common(teacher, table);
   entry.role = "teacher";
-  for (const std::string& name : KeyNames(table)) entry.keys.push_back(FindValue(teacher, name));
+  for (const std::string& name : ListKeyNames(table)) entry.keys.push_back(FindValue(teacher, name));
   entry.state = teacher.summary.n == 0                 ? CellState::missing
                 : teacher.summary.n == teacher.planned ? CellState::complete
                                                        : CellState::partial;
@@ -101,7 +101,7 @@ const TrialView* FindWorst(const std::vector<TrialId>& trials, const ViewsById& 
   return worst;
 }
 
-std::string NameOf(const TableEntry& entry) {
+std::string FormatEntryName(const TableEntry& entry) {
   std::string name = entry.role == "teacher" ? "teacher" : "";
   for (const std::string& key : entry.keys)
     if (!key.empty()) name += (name.empty() ? "" : entry.role == name ? " " : ", ") + key;
@@ -123,9 +123,9 @@ std::vector<std::string> MakeStatements(const ResultTable& table, const ResultsV
     std::string paragraph = privacy::WriteTrialStatement(trial->spec, trial->row->claims, events[trial->spec.id]);
     const auto [place, fresh] = places.try_emplace(paragraph, named.size());
     if (fresh)
-      named.emplace_back(NameOf(entry), std::move(paragraph));
+      named.emplace_back(FormatEntryName(entry), std::move(paragraph));
     else
-      named[place->second].first += "; " + NameOf(entry);
+      named[place->second].first += "; " + FormatEntryName(entry);
   }
   std::vector<std::string> statements;
   for (const auto& [rows, paragraph] : named) statements.push_back(rows + ": " + paragraph);

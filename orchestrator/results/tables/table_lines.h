@@ -13,7 +13,7 @@ namespace retort::orchestrator {
 // A teacher or a cell, with what it is called. What it points to is owned by the table.
 struct TableEntry {
   std::string role;               // "teacher" or "student"
-  std::vector<std::string> keys;  // in the order of KeyNames
+  std::vector<std::string> keys;  // in the order of ListKeyNames
   const SeedSummary* summary = nullptr;
   int planned = 0, failed = 0;
   std::optional<double> published;
@@ -29,7 +29,7 @@ struct TableEntry {
 };
 
 // Row keys, then column keys that are not row keys already.
-[[nodiscard]] std::vector<std::string> KeyNames(const ResultTable& table);
+[[nodiscard]] std::vector<std::string> ListKeyNames(const ResultTable& table);
 // A teacher fills the keys that it has: teacher, method, data, student (its network).
 [[nodiscard]] TableEntry MakeEntry(const TeacherLine& teacher, const ResultTable& table);
 [[nodiscard]] TableEntry MakeEntry(const TableCell& cell, const ResultTable& table);

@@ -24,7 +24,7 @@ bool Splits(const TrialPointers& trials, const TableSpec& table, const std::stri
   std::map<CellKeys, std::string> seen;
   for (const TrialSpec* spec : trials) {
     if (spec->role == Role::teacher) continue;
-    const std::string value = TableValue(*spec, axis);
+    const std::string value = FormatTableValue(*spec, axis);
     const auto [cell, fresh] =
         seen.try_emplace({ListValues(*spec, table.rows), ListValues(*spec, table.columns)}, value);
     if (!fresh && cell->second != value) return true;
@@ -53,18 +53,18 @@ TrialPointers FindTrials(const SweepPlan& plan, const TableSpec& table) {
   return trials;
 }
 
-std::string TableValue(const TrialSpec& spec, const std::string& key) {
-  std::string value = SpecField(spec, key).value_or("");
-  return key == "epsilon" && SameText(value, "0") ? "" : value;
+std::string FormatTableValue(const TrialSpec& spec, const std::string& key) {
+  std::string value = FindSpecField(spec, key).value_or("");
+  return key == "epsilon" && IsSameText(value, "0") ? "" : value;
 }
 
 std::vector<std::string> ListValues(const TrialSpec& spec, const std::vector<std::string>& keys) {
   std::vector<std::string> values;
-  for (const std::string& key : keys) values.push_back(TableValue(spec, key));
+  for (const std::string& key : keys) values.push_back(FormatTableValue(spec, key));
   return values;
 }
 
-std::vector<std::string> TeacherKey(const TrialSpec& spec) {
+std::vector<std::string> MakeTeacherKey(const TrialSpec& spec) {
   // "student" is the key of the network.
   std::vector<std::string> key = ListValues(spec, {"data", "method", "student", "delta", "noise", "threads"});
   key.push_back(spec.teacher);

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 std::string WithCrc(std::string frame) {
   frame.resize(frame.size() - 4);
-  const std::uint32_t crc = Crc32c(frame);
+  const std::uint32_t crc = ComputeCrc32c(frame);
   for (int i = 0; i < 4; ++i) frame.push_back(static_cast<char>((crc >> (8 * i)) & 0xFFU));
   return frame;
 }
@@ -76,12 +76,12 @@ TEST(EnvelopeTest, LengthsThatNoFrameHasAreRefused) {
   for (const std::uint32_t length : {0U, 39U, static_cast<std::uint32_t>(kMaxEnvelopeBytes) + 1, 0xFFFFFFFFU}) {
     std::string bytes;
     for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>((length >> (8 * i)) & 0xFFU));
-    const auto said = EnvelopeLength(bytes);
+    const auto said = DecodeEnvelopeLength(bytes);
     ASSERT_FALSE(said.ok());
     EXPECT_THAT(said.status().message(), HasSubstr("field length"));
     EXPECT_FALSE(Decode(bytes + std::string(100, 'x')).ok());
   }
-  EXPECT_FALSE(EnvelopeLength("abc").ok());
+  EXPECT_FALSE(DecodeEnvelopeLength("abc").ok());
 }
 
 TEST(EnvelopeTest, AnotherVersionAndAnUnknownTypeAreNamed) {

@@ -21,7 +21,7 @@ TEST(MessagesTest, SamplesCoverEveryAlternativeAndNumbersAreDistinct) {
   for (const Message& message : testing::SampleMessages()) {
     alternatives.insert(message.index());
     types.insert(FindMessageType(message));
-    EXPECT_FALSE(MessageTypeName(FindMessageType(message)).empty());
+    EXPECT_FALSE(GetMessageTypeName(FindMessageType(message)).empty());
   }
   EXPECT_EQ(alternatives.size(), std::variant_size_v<Message>);
   EXPECT_EQ(types.size(), std::variant_size_v<Message>);

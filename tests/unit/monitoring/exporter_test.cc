@@ -27,7 +27,7 @@ using ::testing::StartsWith;
 
 MetricValues EveryFamilyFilled() {
   MetricValues values;
-  for (const MetricFamily& family : MetricCatalogue()) {
+  for (const MetricFamily& family : GetMetricCatalogue()) {
     MetricValues::Labels labels;
     for (const MetricLabel& label : family.labels) {
       labels.emplace_back(label.values.empty() ? "odd \"name\"\\\n" : label.values.front());
@@ -92,8 +92,8 @@ std::unique_ptr<Exporter> StartAnywhere() {
 
 TEST(ExpositionTest, FamiliesAndTypesAreExactlyThoseOfTheCatalogue) {
   std::map<std::string, std::string> expected;
-  for (const MetricFamily& family : MetricCatalogue()) {
-    expected[std::string(family.name)] = MetricTypeName(family.type);
+  for (const MetricFamily& family : GetMetricCatalogue()) {
+    expected[std::string(family.name)] = GetMetricTypeName(family.type);
   }
   EXPECT_EQ(Types(FormatExposition(EveryFamilyFilled())), expected);
 }

@@ -73,7 +73,7 @@ class OrchestratorTest : public ::testing::Test {
     ended.detail = detail;
     Say(trial, ended);
   }
-  [[nodiscard]] TrialState StateOf(TrialId trial) const { return core_.Get(trial).state; }
+  [[nodiscard]] TrialState GetState(TrialId trial) const { return core_.Get(trial).state; }
 
   // What has been sent since the last call.
   std::vector<Outgoing> TakeMessages() { return std::exchange(outbox_.messages, {}); }

@@ -1,4 +1,4 @@
-// Trials that take a fraction of a second: 16 x 16 pictures of four classes, written as IDX files.
+// Trials that take a fraction of a second: 16 x 16 images of four classes, written as IDX files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ inline void WriteBigEndian(std::ofstream& out, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out.put(static_cast<char>((value >> shift) & 0xffU));
 }
 
-// `n` pictures: a bright quarter, by class, under noise.
+// `n` images: a bright quarter, by class, under noise.
 inline void WriteTinyIdx(const std::string& folder, std::int64_t n, std::int64_t side = 16) {
   std::ofstream images(folder + "/t10k-images-idx3-ubyte", std::ios::binary);
   std::ofstream labels(folder + "/t10k-labels-idx1-ubyte", std::ios::binary);
@@ -136,7 +136,7 @@ class TinyTrials {
     return spec;
   }
 
-  // Public pictures that a privately trained teacher labels.
+  // Public images that a privately trained teacher labels.
   [[nodiscard]] TrialSpec LabelledStudent() const {
     TrialSpec spec = Student(Reading::sound);
     spec.source = QuerySource::public_split;
@@ -146,7 +146,7 @@ class TinyTrials {
     return spec;
   }
 
-  // Public pictures that the private examples' places among them label.
+  // Public images that the private examples' places among them label.
   [[nodiscard]] TrialSpec SpectralStudent() const {
     TrialSpec spec = LabelledStudent();
     spec.method = "dp-spectral";
@@ -275,7 +275,7 @@ class TinyTrials {
   static void TellOfTeacher(const std::string& file, cluster::Start& start) {
     const Result<storage::AttemptFile> teacher = storage::ReadAttemptFile(file);
     if (!teacher.ok()) return;
-    start.teacher_parameters = storage::TensorDigest(teacher->parameters);
+    start.teacher_parameters = storage::ComputeTensorDigest(teacher->parameters);
     for (const privacy::Claim& claim : teacher->claims) start.teacher_claims.push_back(privacy::EncodeClaim(claim));
   }
   [[nodiscard]] TrialSpec Common() const {

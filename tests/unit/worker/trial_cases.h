@@ -14,7 +14,7 @@ struct TrialCase {
   std::string teacher;  // method; empty: none
 };
 
-// Lets the layers, as FormatNetworkLayers has them, make the pictures of `spec`.
+// Lets the layers, as FormatNetworkLayers has them, make the images of `spec`.
 inline void DescribeGenerator(const char* layers, TrialSpec& spec) {
   spec.generator.network = "mine";
   spec.generator.layers = std::make_shared<const std::string>(layers);

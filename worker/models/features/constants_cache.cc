@@ -69,7 +69,7 @@ std::optional<at::Tensor> ConstantsCache::Read(const std::string& key, std::int6
   if (whole.size() == kMagic.size() + kDigestDigits + bytes && whole.starts_with(kMagic)) {
     const std::string_view digest = whole.substr(kMagic.size(), kDigestDigits),
                            held = whole.substr(kMagic.size() + kDigestDigits);
-    if (Sha256Hex(held) == digest) {
+    if (ComputeSha256Hex(held) == digest) {
       at::Tensor constants = at::empty({values}, at::kFloat);
       std::memcpy(constants.mutable_data_ptr<float>(), held.data(), held.size());
       return constants;
@@ -83,7 +83,7 @@ void ConstantsCache::Keep(const std::string& key, const at::Tensor& constants) c
   if (folder_.empty() || key.empty()) return;
   RETORT_CHECK(constants.is_cpu() && constants.is_contiguous() && constants.scalar_type() == at::kFloat);
   const std::string_view held(static_cast<const char*>(constants.const_data_ptr()), constants.nbytes());
-  const std::string file = std::string(kMagic) + Sha256Hex(held) + std::string(held);
+  const std::string file = std::string(kMagic) + ComputeSha256Hex(held) + std::string(held);
   if (!env_.CreateDirectories(folder_).ok() || !env_.WriteFileAtomically(FindPath(key), file).ok()) return;
   RemoveOldest();
 }

@@ -1,4 +1,4 @@
-// Fits the constants of frozen layers to public pictures.
+// Fits the constants of frozen layers to public images.
 #pragma once
 
 #include "worker/models/features/constants_cache.h"
@@ -6,7 +6,7 @@
 
 namespace retort::worker {
 
-// Fits every frozen layer that has constants (StateEntry::constant) to public pictures, in order. A function of the
+// Fits every frozen layer that has constants (StateEntry::constant) to public images, in order. A function of the
 // layers and the shape of the images alone: no private example is looked at, and no seed of a trial. On one machine
 // the same bits for every device and equally many threads; on another, directions that vary alike may come out turned,
 // so that what was trained keeps the constants it was trained with: checkpoints and StateBlobs hold them. Networks

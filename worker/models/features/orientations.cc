@@ -28,7 +28,7 @@ std::int64_t CountCells(std::int64_t pixels, const OrientationForm& form) {
   return (pixels + 2 * form.padding - form.window) / form.stride + 1;
 }
 
-// As WindowWeights, without a copy from the host, which a recorded step may not make.
+// As ComputeWindowWeights, without a copy from the host, which a recorded step may not make.
 at::Tensor WindowWeightsElsewhere(std::int64_t pixels, const OrientationForm& form, at::Device device) {
   const auto whole = at::device(device).dtype(at::kDouble);
   // Of each pixel in each window, from the window's first pixel on.
@@ -46,21 +46,21 @@ at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
   const at::Tensor middle = wide.narrow(2, 1, height), column = wide.narrow(3, 1, width);
   const at::Tensor x = (middle.narrow(3, 2, width) - middle.narrow(3, 0, width)) * 0.5;
   const at::Tensor y = (column.narrow(2, 2, height) - column.narrow(2, 0, height)) * 0.5;
-  const at::Tensor size = Root((x * x + y * y).clamp_min(kMinSquare));
+  const at::Tensor size = ComputeRoot((x * x + y * y).clamp_min(kMinSquare));
   const auto bins = static_cast<double>(form.bins);
   const at::Tensor angle = at::atan2(y, x) * (bins / (2 * std::numbers::pi));  // in bins
   const at::Tensor bin = at::arange(form.bins, planes.options()).view({1, 1, form.bins, 1, 1});
   at::Tensor apart = angle.unsqueeze(2) - bin;
   apart = apart - at::round(apart.detach() * (1 / bins)) * bins;  // the shorter way round
   const at::Tensor shares = at::relu(1 - apart.abs()) * size.unsqueeze(2);
-  const at::Tensor across = at::matmul(shares, WindowWeights(width, form, planes.device()));
-  const at::Tensor down = at::matmul(WindowWeights(height, form, planes.device()).t(), across);
-  return NormaliseRows(Root(down.flatten(1).clamp_min(kMinSquare)), form.norm);
+  const at::Tensor across = at::matmul(shares, ComputeWindowWeights(width, form, planes.device()));
+  const at::Tensor down = at::matmul(ComputeWindowWeights(height, form, planes.device()).t(), across);
+  return NormaliseRows(ComputeRoot(down.flatten(1).clamp_min(kMinSquare)), form.norm);
 }
 
 }  // namespace
 
-at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
+at::Tensor ComputeWindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
   if (!device.is_cpu()) return WindowWeightsElsewhere(pixels, form, device);
   // TorchScript's recording takes the tensor for a constant, and not for the zeros that it began as.
   const at::tracer::impl::NoTracerDispatchMode as_constant;
@@ -78,22 +78,22 @@ at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::D
   return weights;
 }
 
-at::Tensor OpponentColours(const at::Tensor& images) {
+at::Tensor ComputeOpponentColours(const at::Tensor& images) {
   const at::Tensor r = images.narrow(1, 0, 1), g = images.narrow(1, 1, 1), b = images.narrow(1, 2, 1);
   return at::cat(
       {(r - g) * (1 / std::sqrt(2.0)), (r + g - b * 2) * (1 / std::sqrt(6.0)), (r + g + b) * (1 / std::sqrt(3.0))}, 1);
 }
 
-at::Tensor Root(const at::Tensor& values) { return at::pow(values, 0.5); }
+at::Tensor ComputeRoot(const at::Tensor& values) { return at::pow(values, 0.5); }
 
 at::Tensor NormaliseRows(const at::Tensor& rows, double norm) {
-  const at::Tensor norms = Root((rows * rows).sum(1, true).clamp_min(kMinSquare));
+  const at::Tensor norms = ComputeRoot((rows * rows).sum(1, true).clamp_min(kMinSquare));
   return rows * (norm / norms);
 }
 
-at::Tensor OrientationFeatures(const at::Tensor& images, const OrientationForm& form) {
-  const at::Tensor planes = (images.size(1) == 3 ? OpponentColours(images) : images).contiguous();
-  return InParts(planes, kPixels, [&form](const at::Tensor& rows) { return OfPlanes(rows, form); });
+at::Tensor ComputeOrientationFeatures(const at::Tensor& images, const OrientationForm& form) {
+  const at::Tensor planes = (images.size(1) == 3 ? ComputeOpponentColours(images) : images).contiguous();
+  return ComputeInParts(planes, kPixels, [&form](const at::Tensor& rows) { return OfPlanes(rows, form); });
 }
 
 }  // namespace retort::worker

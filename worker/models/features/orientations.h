@@ -23,19 +23,20 @@ struct OrientationForm {
 // [rows, channels * bins * windows down * windows across], in that order. Three channels are taken for red, green and
 // blue, and seen in opponent colours. Gradients are central differences, the border repeated; one that lies between
 // two bins is shared by them. Adding a constant to an image, or scaling it, changes nothing. Part of the graph.
-[[nodiscard]] at::Tensor OrientationFeatures(const at::Tensor& images, const OrientationForm& form);
+[[nodiscard]] at::Tensor ComputeOrientationFeatures(const at::Tensor& images, const OrientationForm& form);
 
 // Below it a sum of squares counts as this: what is nothing has no gradient.
 inline constexpr double kMinSquare = 1e-12;
 
 // What a pixel counts in each window along one side: f32 [pixels, windows].
-[[nodiscard]] at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device = at::kCPU);
+[[nodiscard]] at::Tensor ComputeWindowWeights(std::int64_t pixels, const OrientationForm& form,
+                                              at::Device device = at::kCPU);
 
 // (r - g) / sqrt 2, (r + g - 2 b) / sqrt 6, (r + g + b) / sqrt 3 of [rows, 3, height, width].
-[[nodiscard]] at::Tensor OpponentColours(const at::Tensor& images);
+[[nodiscard]] at::Tensor ComputeOpponentColours(const at::Tensor& images);
 
 // As at::sqrt, rounded alike on every device, which the CPU's is not.
-[[nodiscard]] at::Tensor Root(const at::Tensor& values);
+[[nodiscard]] at::Tensor ComputeRoot(const at::Tensor& values);
 
 // rows / |row| * norm; a row of zeros stays.
 [[nodiscard]] at::Tensor NormaliseRows(const at::Tensor& rows, double norm);
@@ -43,7 +44,7 @@ inline constexpr double kMinSquare = 1e-12;
 // Applies `work` to the rows of `images`, about `pixels` values at a time, so that intermediate results stay in a
 // processor's cache. Rows do not see each other.
 template <typename Work>
-[[nodiscard]] at::Tensor InParts(const at::Tensor& images, std::int64_t pixels, const Work& work) {
+[[nodiscard]] at::Tensor ComputeInParts(const at::Tensor& images, std::int64_t pixels, const Work& work) {
   const std::int64_t rows = images.size(0), values = images.size(1) * images.size(2) * images.size(3);
   const std::int64_t at_once = images.is_cpu() ? std::max<std::int64_t>(pixels / values, 1) : rows;
   // What TorchScript records has to hold for any number of rows.

@@ -26,7 +26,7 @@ constexpr double kZca = 0.1;  // added to the variance of every direction
 constexpr std::int64_t kPatchesEach = 16, kClusterRounds = 10;
 constexpr std::uint64_t kPlacesKey = 0x7061746368, kStartKey = 0x7374617274;  // public: the same for everybody
 
-// [n * kPatchesEach, values], at places that are drawn for each picture.
+// [n * kPatchesEach, values], at places that are drawn for each image.
 at::Tensor DrawPatches(const at::Tensor& pictures, std::int64_t extent) {
   const std::int64_t n = pictures.size(0), values = pictures.size(1) * extent * extent;
   const std::int64_t down = pictures.size(2) - extent + 1, across = pictures.size(3) - extent + 1;
@@ -44,7 +44,7 @@ at::Tensor DrawPatches(const at::Tensor& pictures, std::int64_t extent) {
 
 at::Tensor ContrastNormalised(const at::Tensor& patches) {
   const at::Tensor centred = patches - patches.mean(1, true);
-  return centred / Root((centred * centred).mean(1, true).add(kPatchFloor));
+  return centred / ComputeRoot((centred * centred).mean(1, true).add(kPatchFloor));
 }
 
 // f32 [values, values]
@@ -56,7 +56,7 @@ at::Tensor ComputeZca(const at::Tensor& centred) {
 
 // Directions f32 [count, values]: every patch counts for the one that it lies along most, on either side.
 at::Tensor SphericalMeans(const at::Tensor& patches, std::int64_t count) {
-  at::Tensor means = NormaliseRows(NormalRows(count, patches.size(1), RngStream(kStartKey)), 1);
+  at::Tensor means = NormaliseRows(DrawNormalRows(count, patches.size(1), RngStream(kStartKey)), 1);
   for (std::int64_t round = 0; round < kClusterRounds; ++round) {
     at::Tensor sums = means.clone();  // a mean without any patch stays
     constexpr std::int64_t kPatchesAtOnce = 8192;
@@ -97,12 +97,12 @@ PatchFilters FitPatchFilters(const at::Tensor& pictures, std::int64_t count, std
   return fitted;
 }
 
-at::Tensor PatchFeatures(const at::Tensor& images, const at::Tensor& filters, const at::Tensor& offset,
-                         double threshold) {
+at::Tensor ComputePatchFeatures(const at::Tensor& images, const at::Tensor& filters, const at::Tensor& offset,
+                                double threshold) {
   constexpr std::int64_t kValuesAtOnce = 4 * 784;
   const auto quarters = [&](const at::Tensor& rows) { return Quarters(rows, filters, offset, threshold); };
-  at::Tensor found = InParts(images, kValuesAtOnce, quarters);
-  if (images.size(1) == 3) found = (found + InParts(images.flip(3), kValuesAtOnce, quarters)) * 0.5;
+  at::Tensor found = ComputeInParts(images, kValuesAtOnce, quarters);
+  if (images.size(1) == 3) found = (found + ComputeInParts(images.flip(3), kValuesAtOnce, quarters)) * 0.5;
   return NormaliseRows(found, 1);
 }
 

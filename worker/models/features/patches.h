@@ -1,4 +1,4 @@
-// Features of small patches, compared with filters that were learnt from public pictures (Coates and Ng 2012).
+// Features of small patches, compared with filters that were learnt from public images (Coates and Ng 2012).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,9 +22,9 @@ inline constexpr double kPatchFloor = 0.01;  // added to the variance of a patch
 [[nodiscard]] PatchFilters FitPatchFilters(const at::Tensor& pictures, std::int64_t count, std::int64_t extent);
 
 // Of every filter how strongly it is met, and how strongly its opposite is, beyond `threshold`, on average over each
-// quarter of the picture: f32 [rows, channels, height, width] -> [rows, 2 * count * 4] of norm 1. Of three channels the
-// mean with the mirrored picture. Part of the graph.
-[[nodiscard]] at::Tensor PatchFeatures(const at::Tensor& images, const at::Tensor& filters, const at::Tensor& offset,
-                                       double threshold);
+// quarter of the image: f32 [rows, channels, height, width] -> [rows, 2 * count * 4] of norm 1. Of three channels the
+// mean with the mirrored image. Part of the graph.
+[[nodiscard]] at::Tensor ComputePatchFeatures(const at::Tensor& images, const at::Tensor& filters,
+                                              const at::Tensor& offset, double threshold);
 
 }  // namespace retort::worker

@@ -57,8 +57,8 @@ at::Tensor Wavelet(std::int64_t height, std::int64_t width, int scale, double an
 struct Places {
   std::int64_t down = 0, across = 0;
   [[nodiscard]] at::Tensor Of(const at::Tensor& maps, std::int64_t apart) const {
-    const at::Tensor rows = ScatteringAverages(down, maps.size(-2), apart, maps.device());
-    const at::Tensor columns = ScatteringAverages(across, maps.size(-1), apart, maps.device());
+    const at::Tensor rows = ComputeScatteringAverages(down, maps.size(-2), apart, maps.device());
+    const at::Tensor columns = ComputeScatteringAverages(across, maps.size(-1), apart, maps.device());
     return at::matmul(rows, at::matmul(maps, columns.t()));
   }
 };
@@ -97,7 +97,7 @@ at::Tensor Averaged(const at::Tensor& wide, const Places& places, const at::Tens
 
 }  // namespace
 
-at::Tensor ScatteringWavelets(PlaneExtents plane, int scale, std::int64_t orientations, at::Device device) {
+at::Tensor MakeScatteringWavelets(PlaneExtents plane, int scale, std::int64_t orientations, at::Device device) {
   std::vector<at::Tensor> wavelets;
   for (std::int64_t k = 0; k < orientations; ++k)
     wavelets.push_back(Wavelet(plane.height, plane.width, scale,
@@ -106,7 +106,7 @@ at::Tensor ScatteringWavelets(PlaneExtents plane, int scale, std::int64_t orient
   return at::stack(wavelets);
 }
 
-at::Tensor ScatteringAverages(std::int64_t places, std::int64_t samples, std::int64_t apart, at::Device device) {
+at::Tensor ComputeScatteringAverages(std::int64_t places, std::int64_t samples, std::int64_t apart, at::Device device) {
   const auto options = at::device(device).dtype(at::kDouble);
   const double middle = static_cast<double>(kScatteringStride - 1) / 2 + kBorder;
   const at::Tensor centre = (at::arange(places, options) * kScatteringStride + middle).unsqueeze(1);
@@ -115,19 +115,20 @@ at::Tensor ScatteringAverages(std::int64_t places, std::int64_t samples, std::in
   return (weights / weights.sum(1, true)).to(at::kFloat);
 }
 
-at::Tensor ScatteringFeatures(const at::Tensor& images, std::int64_t orientations) {
-  const at::Tensor planes = (images.size(1) == 3 ? OpponentColours(images) : images).contiguous();
+at::Tensor ComputeScatteringFeatures(const at::Tensor& images, std::int64_t orientations) {
+  const at::Tensor planes = (images.size(1) == 3 ? ComputeOpponentColours(images) : images).contiguous();
   const std::int64_t height = planes.size(2), width = planes.size(3);
   const Places places{(height + kScatteringStride - 1) / kScatteringStride,
                       (width + kScatteringStride - 1) / kScatteringStride};
   const at::Tensor wide = RepeatBorder(  // to an even number of pixels
       planes, {kBorder, kBorder + width % 2, kBorder, kBorder + height % 2});
   const PlaneExtents extents{wide.size(2), wide.size(3)};
-  const at::Tensor fine = Paired(ScatteringWavelets(extents, 0, orientations, wide.device())),
-                   coarse = Paired(ScatteringWavelets(extents, 1, orientations, wide.device()));
+  const at::Tensor fine = Paired(MakeScatteringWavelets(extents, 0, orientations, wide.device())),
+                   coarse = Paired(MakeScatteringWavelets(extents, 1, orientations, wide.device()));
   constexpr std::int64_t kValuesAtOnce = 6 * 36 * 36;
   return NormaliseRows(
-      InParts(wide, kValuesAtOnce, [&](const at::Tensor& rows) { return Averaged(rows, places, fine, coarse); }), 1);
+      ComputeInParts(wide, kValuesAtOnce, [&](const at::Tensor& rows) { return Averaged(rows, places, fine, coarse); }),
+      1);
 }
 
 }  // namespace retort::worker

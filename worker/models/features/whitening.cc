@@ -56,7 +56,7 @@ Directions Subspace(const at::Tensor& rows, std::int64_t kept) {
   const std::int64_t values = rows.size(1), wanted = std::min({kept + kSpareDirections, values, rows.size(0)});
   // the matrix itself where it is the smaller one
   const at::Tensor square = values <= rows.size(0) ? at::matmul(rows.t(), rows) : at::Tensor();
-  at::Tensor basis = NormalRows(values, wanted, RngStream(kWhiteningKey));
+  at::Tensor basis = DrawNormalRows(values, wanted, RngStream(kWhiteningKey));
   for (std::int64_t round = 0; round < kPowerIterations; ++round) {
     const at::Tensor turned =
         square.defined() ? at::matmul(square, basis) : at::matmul(rows.t(), at::matmul(rows, basis));
@@ -81,7 +81,7 @@ Whitening FitWhitening(const at::Tensor& samples, std::int64_t kept, double shri
   return fitted;
 }
 
-at::Tensor Whitened(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components, double bias) {
+at::Tensor WhitenRows(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components, double bias) {
   const at::Tensor centred = NormaliseRows(rows - mean, 1);
   const at::Tensor projected = NormaliseRows(at::matmul(centred, components.t()), 1);
   return at::cat({projected, at::full_like(projected.narrow(1, 0, 1), bias)}, 1);

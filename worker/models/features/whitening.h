@@ -1,4 +1,4 @@
-// Whitening: directions in which pictures differ little are stretched.
+// Whitening: directions in which images differ little are stretched.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,7 +7,7 @@
 
 namespace retort::worker {
 
-// Learnt from public pictures.
+// Learnt from public images.
 struct Whitening {
   at::Tensor mean;        // f32 [values]
   at::Tensor components;  // f32 [kept, values]: the directions of most variance, each over the root of what it has
@@ -19,7 +19,7 @@ struct Whitening {
 
 // rows f32 [rows, values] centred, to norm 1, onto the components, to norm 1, and behind them the constant `bias`:
 // [rows, kept + 1]. A linear layer behind needs no bias of its own, and every row has the same norm.
-[[nodiscard]] at::Tensor Whitened(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components,
-                                  double bias);
+[[nodiscard]] at::Tensor WhitenRows(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components,
+                                    double bias);
 
 }  // namespace retort::worker

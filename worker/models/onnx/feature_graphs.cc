@@ -29,7 +29,7 @@ std::string AddNormalisedRows(GraphBuilder& graph, const std::string& rows, doub
 
 std::string AddFlattened(GraphBuilder& graph, const std::string& x) { return graph.Add("Flatten", {x}, {{"axis", 1}}); }
 
-// OpponentColours, where there are three; else the images.
+// ComputeOpponentColours, where there are three; else the images.
 std::string AddPlanes(GraphBuilder& graph, const std::string& images, ImageShape shape) {
   if (shape.channels != 3) return images;
   const std::string r = graph.Slice(images, 1, 0, 1), g = graph.Slice(images, 1, 1, 2),
@@ -186,8 +186,9 @@ std::string AddOrientations(GraphBuilder& graph, const std::string& images, Imag
   const std::string turns = graph.Add("Round", {graph.Scale(away, 1 / bins)});
   const std::string apart = graph.Add("Abs", {graph.Add("Sub", {away, graph.Scale(turns, bins)})});
   const std::string share = graph.Add("Relu", {graph.Add("Sub", {graph.AddNumber(1), apart})});
-  const std::string across = AddProductBehind(graph, graph.Add("Mul", {share, size}), WindowWeights(shape.width, form));
-  const std::string down = AddProductBefore(graph, WindowWeights(shape.height, form).t(), across);
+  const std::string across =
+      AddProductBehind(graph, graph.Add("Mul", {share, size}), ComputeWindowWeights(shape.width, form));
+  const std::string down = AddProductBefore(graph, ComputeWindowWeights(shape.height, form).t(), across);
   const std::string held = graph.Add("Sqrt", {graph.AtLeast(AddFlattened(graph, down), kMinSquare)});
   return AddNormalisedRows(graph, held, form.norm);
 }
@@ -212,11 +213,11 @@ std::string AddScattering(GraphBuilder& graph, const std::string& images, ImageS
   const auto averaged = [&](const std::string& maps, std::int64_t planes, std::int64_t apart) {
     const std::string rows = graph.Reshape(maps, {0, channels, planes, height / apart, width / apart});
     const std::string columns =
-        AddProductBehind(graph, rows, ScatteringAverages(across, width / apart, apart, at::kCPU).t());
-    return AddProductBefore(graph, ScatteringAverages(down, height / apart, apart, at::kCPU), columns);
+        AddProductBehind(graph, rows, ComputeScatteringAverages(across, width / apart, apart, at::kCPU).t());
+    return AddProductBefore(graph, ComputeScatteringAverages(down, height / apart, apart, at::kCPU), columns);
   };
-  const std::string fine = graph.AddTensor(ScatteringWavelets({height, width}, 0, orientations, at::kCPU)),
-                    coarse = graph.AddTensor(ScatteringWavelets({height, width}, 1, orientations, at::kCPU));
+  const std::string fine = graph.AddTensor(MakeScatteringWavelets({height, width}, 0, orientations, at::kCPU)),
+                    coarse = graph.AddTensor(MakeScatteringWavelets({height, width}, 1, orientations, at::kCPU));
   const auto by_wavelet = [&](const Complex& x, const Shape& planes) {
     return Complex{graph.Reshape(x.real, planes), graph.Reshape(x.imaginary, planes)};
   };

@@ -10,11 +10,11 @@
 
 namespace retort::worker::onnx {
 
-// OrientationFeatures.
+// ComputeOrientationFeatures.
 [[nodiscard]] std::string AddOrientations(GraphBuilder& graph, const std::string& images, ImageShape shape,
                                           const OrientationForm& form);
 
-// PatchFeatures with filters of `extent` pixels a side.
+// ComputePatchFeatures with filters of `extent` pixels a side.
 struct PatchForm {
   std::string filters, offset;  // values of the graph
   std::int64_t count = 0, extent = 0;
@@ -23,7 +23,7 @@ struct PatchForm {
 [[nodiscard]] std::string AddPatches(GraphBuilder& graph, const std::string& images, ImageShape shape,
                                      const PatchForm& form);
 
-// ScatteringFeatures. Transforms are products with matrices, since few programs that read ONNX have fast ones.
+// ComputeScatteringFeatures. Transforms are products with matrices, since few programs that read ONNX have fast ones.
 [[nodiscard]] std::string AddScattering(GraphBuilder& graph, const std::string& images, ImageShape shape,
                                         std::int64_t orientations);
 

@@ -16,7 +16,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 std::string AddLinear(GraphBuilder& graph, const std::string& x, const std::string& name) {
-  return graph.Add("Gemm", {x, graph.UseState(name + ".weight"), graph.UseState(name + ".bias")}, {{"transB", 1}});
+  return graph.MultiplyByState(x, name + ".weight", name + ".bias");
 }
 
 std::string AddConv(GraphBuilder& graph, const std::string& x, const std::string& name, std::int64_t kernel,
@@ -27,19 +27,10 @@ std::string AddConv(GraphBuilder& graph, const std::string& x, const std::string
                    {{"kernel_shape", Integers(2, kernel)}, {"pads", Integers(4, kernel / 2)}});
 }
 
-std::string AddBatchNorm(GraphBuilder& graph, const std::string& x, const std::string& name, std::int64_t rank,
-                         double epsilon) {
-  return graph.ScaleChannels(graph.Normalise(x, rank, epsilon), rank, name + ".weight", name + ".bias");
-}
-
-std::string AddByChannel(GraphBuilder& graph, const char* op, const std::string& x, const std::vector<double>& values) {
-  return graph.Add(op, {x, graph.AddTensor(at::tensor(values, at::kDouble).to(at::kFloat).view({1, -1, 1, 1}))});
-}
-
 // As PixelNormalisation.
 std::string AddPixelScale(GraphBuilder& graph, const std::string& x, const PixelScale& scale) {
   if (scale.mean.empty()) return x;
-  return AddByChannel(graph, "Div", AddByChannel(graph, "Sub", x, scale.mean), scale.std);
+  return graph.CombineByChannel("Div", graph.CombineByChannel("Sub", x, scale.mean), scale.std);
 }
 
 // Pixels of a described generator, which a tanh leaves between -1 and 1, between 0 and 1.
@@ -48,7 +39,7 @@ std::string AddBroughtToPixels(GraphBuilder& graph, const LatentLayers& network,
   return graph.Scale(graph.Add("Add", {x, graph.AddNumber(1)}), 0.5);
 }
 
-Shape WithRows(ImageShape image) { return {storage::kAnyRows, image.channels, image.height, image.width}; }
+Shape FindShape(ImageShape image) { return AddRows({image.channels, image.height, image.width}); }
 
 // The latents and, behind them, one value a class.
 std::string AddCodeAndClass(GraphBuilder& graph, std::int64_t code, std::int64_t classes) {
@@ -68,7 +59,7 @@ Result<StatelessGraph> MakeDescribedGraph(ImageShape image, const GeneratorSetti
   graph.Enter("end");
   if (network.layers.back().kind != LayerKind::batch_norm)
     x = AddPixelScale(graph, AddBroughtToPixels(graph, network, x), settings.scale);
-  return std::move(graph).Finish(x, kPictures, WithRows(image));
+  return std::move(graph).Finish(x, kPictures, FindShape(image));
 }
 
 // As MakeDescribedConditionalGenerator.
@@ -80,7 +71,7 @@ Result<StatelessGraph> MakeDescribedGraph(ImageShape image, std::int64_t classes
   const std::string start = AddCodeAndClass(graph, settings.code, classes);
   const std::string x = AddLayers(graph, network.layers, network.plan, start, {latents.values()});
   graph.Enter("end");
-  return std::move(graph).Finish(AddBroughtToPixels(graph, network, x), kPictures, WithRows(image));
+  return std::move(graph).Finish(AddBroughtToPixels(graph, network, x), kPictures, FindShape(image));
 }
 
 }  // namespace
@@ -93,13 +84,13 @@ Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, const GeneratorSetti
   const auto shrink = std::int64_t{1} << stages.widths.size();
   std::string x = graph.AddInput(kLatentInput, storage::DType::f32, {storage::kAnyRows, settings.latent});
   x = graph.Reshape(AddLinear(graph, x, "fc"), {0, settings.width, image.height / shrink, image.width / shrink});
-  x = AddBatchNorm(graph, x, "bn0", 4, Generator::kOuterEpsilon);
+  x = graph.NormaliseAndScale(x, 4, Generator::kOuterEpsilon, "bn0");
   int stage = 1;
   for (; stage <= std::ssize(stages.widths); ++stage) {
     const std::string number = std::to_string(stage);
     graph.Enter(number);
     x = AddConv(graph, graph.Enlarge(x, 2, /*bilinear=*/false), "conv" + number, 3, !fast);
-    x = AddBatchNorm(graph, x, "bn" + number, 4, stages.epsilon);
+    x = graph.NormaliseAndScale(x, 4, stages.epsilon, "bn" + number);
     x = graph.Add("LeakyRelu", {x}, {{"alpha", Generator::kSlope}});
   }
   graph.Enter("end");
@@ -109,7 +100,7 @@ Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, const GeneratorSetti
   } else {
     x = AddPixelScale(graph, graph.Add("Sigmoid", {x}), settings.scale);
   }
-  return std::move(graph).Finish(x, kPictures, WithRows(image));
+  return std::move(graph).Finish(x, kPictures, FindShape(image));
 }
 
 Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, std::int64_t classes,
@@ -118,12 +109,12 @@ Result<StatelessGraph> MakeGeneratorGraph(ImageShape image, std::int64_t classes
   constexpr std::int64_t kShrink = ConditionalGenerator::kShrink, kKernel = ConditionalGenerator::kKernel;
   GraphBuilder graph("generator");
   std::string x = AddCodeAndClass(graph, settings.code, classes);
-  x = graph.Add("Relu", {AddBatchNorm(graph, AddLinear(graph, x, "fc1"), "bn1", 2, Generator::kOuterEpsilon)});
-  x = AddBatchNorm(graph, AddLinear(graph, x, "fc2"), "bn2", 2, Generator::kOuterEpsilon);
+  x = graph.Add("Relu", {graph.NormaliseAndScale(AddLinear(graph, x, "fc1"), 2, Generator::kOuterEpsilon, "bn1")});
+  x = graph.NormaliseAndScale(AddLinear(graph, x, "fc2"), 2, Generator::kOuterEpsilon, "bn2");
   x = graph.Reshape(x, {0, settings.width, image.height / kShrink, image.width / kShrink});
   x = graph.Add("Relu", {AddConv(graph, graph.Enlarge(x, 2, /*bilinear=*/true), "conv1", kKernel, true)});
   x = graph.Add("Sigmoid", {AddConv(graph, graph.Enlarge(x, 2, /*bilinear=*/true), "conv2", kKernel, true)});
-  return std::move(graph).Finish(x, kPictures, WithRows(image));
+  return std::move(graph).Finish(x, kPictures, FindShape(image));
 }
 
 }  // namespace retort::worker::onnx

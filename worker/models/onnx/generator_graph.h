@@ -1,5 +1,5 @@
 // Generators as graphs of ONNX, without their state. Their batch norms use the statistics of the batch at hand, here as
-// in the program: a picture depends on those beside it.
+// in the program: an image depends on those beside it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace retort::worker::onnx {
 
 inline constexpr const char* kLatentInput = "latent";  // f32 [rows, values], standard normal
-inline constexpr const char* kLabelInput = "label";    // i64 [rows]: the class that each picture is made of
+inline constexpr const char* kLabelInput = "label";    // i64 [rows]: the class that each image is made of
 inline constexpr const char* kPictures = "pictures";   // f32 [rows, channels, height, width]
 
 // Returns what Generator::Forward computes. REQUIRES: images that Generator::Create takes. Error: that of

@@ -22,6 +22,11 @@ storage::TensorBlob MakeBlob(storage::DType dtype, Shape shape, const std::vecto
 
 }  // namespace
 
+Shape AddRows(Shape of_one) {
+  of_one.insert(of_one.begin(), storage::kAnyRows);
+  return of_one;
+}
+
 GraphBuilder::GraphBuilder(std::string name) { built_.graph.name = std::move(name); }
 
 std::string GraphBuilder::AddInput(const std::string& name, storage::DType dtype, Shape shape) {
@@ -64,7 +69,7 @@ std::string GraphBuilder::AddConstant(storage::TensorBlob tensor) {
 
 std::string GraphBuilder::AddTensor(const at::Tensor& values) {
   RETORT_CHECK(values.scalar_type() == at::kFloat);
-  return AddConstant(ToBlob("", values));
+  return AddConstant(MakeTensorBlob("", values));
 }
 
 std::string GraphBuilder::AddNumber(double value) {
@@ -114,6 +119,22 @@ std::string GraphBuilder::ScaleChannels(const std::string& x, std::int64_t rank,
   channels[1] = -1;
   const std::string scaled = Add("Mul", {x, Reshape(UseState(weight), channels)});
   return Add("Add", {scaled, Reshape(UseState(bias), channels)});
+}
+
+std::string GraphBuilder::NormaliseAndScale(const std::string& x, std::int64_t rank, double epsilon,
+                                            const std::string& name) {
+  return ScaleChannels(Normalise(x, rank, epsilon), rank, name + ".weight", name + ".bias");
+}
+
+std::string GraphBuilder::MultiplyByState(const std::string& x, const std::string& weight, const std::string& bias) {
+  std::vector<std::string> inputs = {x, UseState(weight)};
+  if (!bias.empty()) inputs.push_back(UseState(bias));
+  return Add("Gemm", std::move(inputs), {{"transB", 1}});
+}
+
+std::string GraphBuilder::CombineByChannel(const std::string& op, const std::string& x,
+                                           const std::vector<double>& values) {
+  return Add(op, {x, AddTensor(at::tensor(values, at::kDouble).to(at::kFloat).view({1, -1, 1, 1}))});
 }
 
 std::string GraphBuilder::Enlarge(const std::string& x, std::int64_t factor, bool bilinear) {

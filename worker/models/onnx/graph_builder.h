@@ -16,6 +16,9 @@ namespace retort::worker::onnx {
 
 using Shape = std::vector<std::int64_t>;
 
+// The shape of as many as one likes, of the shape of one.
+[[nodiscard]] Shape AddRows(Shape of_one);
+
 // A graph without the tensors of the state that it takes: those are in the trial's file, under the names in `state`.
 struct StatelessGraph {
   storage::OnnxGraph graph;
@@ -57,6 +60,12 @@ class GraphBuilder {
   // x times `weight` plus `bias`, one of each a channel, which are names of the state.
   std::string ScaleChannels(const std::string& x, std::int64_t rank, const std::string& weight,
                             const std::string& bias);
+  // Both of these: by the state's name.weight and name.bias.
+  std::string NormaliseAndScale(const std::string& x, std::int64_t rank, double epsilon, const std::string& name);
+  // x of [rows, inputs] times the state's `weight`, plus its `bias` unless that is empty.
+  std::string MultiplyByState(const std::string& x, const std::string& weight, const std::string& bias);
+  // x [rows, channels, height, width] and a constant a channel.
+  std::string CombineByChannel(const std::string& op, const std::string& x, const std::vector<double>& values);
   // Planes of `factor` times the height and width; bilinear: between the centres of the corners.
   std::string Enlarge(const std::string& x, std::int64_t factor, bool bilinear);
   // The larger of the value and `least`.

@@ -55,9 +55,8 @@ std::string AddConvolution(const Place& place, const char* op, storage::OnnxAttr
 
 std::string AddLinear(const Place& place) {
   if (place.shape().size() == 1) {
-    std::vector<std::string> inputs = {place.x(), place.Weight()};
-    if (place.layer.bias) inputs.push_back(place.Bias());
-    return place.graph.Add("Gemm", std::move(inputs), {{"transB", 1}});
+    const std::string joined = place.layer.name + place.layer.joint;
+    return place.graph.MultiplyByState(place.x(), joined + "weight", place.layer.bias ? joined + "bias" : "");
   }
   const std::string columns = place.graph.Add("Transpose", {place.Weight()}, {{"perm", Integers{1, 0}}});
   const std::string product = place.graph.Add("MatMul", {place.x(), columns});
@@ -68,9 +67,8 @@ std::string AddLinear(const Place& place) {
 std::string AddBatchNorm(const Place& place) {
   if (!place.layer.tracked) {
     const auto rank = static_cast<std::int64_t>(place.shape().size()) + 1;
-    const std::string normed = place.graph.Normalise(place.x(), rank, place.layer.epsilon);
-    if (!place.layer.affine) return normed;
-    return place.graph.ScaleChannels(normed, rank, place.layer.name + ".weight", place.layer.name + ".bias");
+    if (!place.layer.affine) return place.graph.Normalise(place.x(), rank, place.layer.epsilon);
+    return place.graph.NormaliseAndScale(place.x(), rank, place.layer.epsilon, place.layer.name);
   }
   return place.graph.Add(
       "BatchNormalization",
@@ -191,11 +189,8 @@ std::string AddChannelShuffle(const Place& place) {
 }
 
 std::string AddAffine(const Place& place) {
-  const auto by_channel = [&place](const std::vector<double>& values) {
-    return place.graph.AddTensor(at::tensor(values, at::kDouble).to(at::kFloat).view({1, -1, 1, 1}));
-  };
-  const std::string scaled = place.graph.Add("Mul", {place.x(), by_channel(place.layer.scale)});
-  return place.graph.Add("Add", {scaled, by_channel(place.layer.shift)});
+  const std::string scaled = place.graph.CombineByChannel("Mul", place.x(), place.layer.scale);
+  return place.graph.CombineByChannel("Add", scaled, place.layer.shift);
 }
 
 std::string AddFrozen(const Place& place) {
@@ -277,12 +272,6 @@ std::string AddLayer(const Place& place) {
   CheckFailed("a known layer", __FILE__, __LINE__, place.layer.name);
 }
 
-Shape WithRows(const Shape& of_one) {
-  Shape shape = of_one;
-  shape.insert(shape.begin(), storage::kAnyRows);
-  return shape;
-}
-
 }  // namespace
 
 std::string AddLayers(GraphBuilder& graph, const std::vector<Layer>& layers, const LayerPlan& plan,
@@ -297,7 +286,7 @@ std::string AddLayers(GraphBuilder& graph, const std::vector<Layer>& layers, con
       place.inputs.push_back(from == kImages ? start : results[index]);
       place.shapes.push_back(from == kImages ? start_shape : plan.nodes[index].shape);
     }
-    graph.Enter(std::to_string(i) + "." + (layers[i].name.empty() ? KindName(layers[i].kind) : layers[i].name));
+    graph.Enter(std::to_string(i) + "." + (layers[i].name.empty() ? GetKindName(layers[i].kind) : layers[i].name));
     results[i] = AddLayer(place);
   }
   return results.back();
@@ -307,9 +296,9 @@ Result<StatelessGraph> MakeNetworkGraph(const std::vector<Layer>& layers, ImageS
   RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, images));
   GraphBuilder graph("network");
   const Shape image = {images.channels, images.height, images.width};
-  const std::string start = graph.AddInput(kImageInput, storage::DType::f32, WithRows(image));
+  const std::string start = graph.AddInput(kImageInput, storage::DType::f32, AddRows(image));
   const std::string logits = AddLayers(graph, layers, plan, start, image);
-  return std::move(graph).Finish(logits, kLogits, WithRows(plan.nodes.back().shape));
+  return std::move(graph).Finish(logits, kLogits, AddRows(plan.nodes.back().shape));
 }
 
 }  // namespace retort::worker::onnx

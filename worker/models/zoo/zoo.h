@@ -96,7 +96,7 @@ struct ResNetForm {
 [[nodiscard]] std::vector<Layer> DenseCifar(std::array<std::int64_t, 3> widths, std::int64_t classes);
 [[nodiscard]] std::vector<Layer> DenseCifarSmall(std::int64_t classes);
 
-// A student for pictures of 32 pixels a side: three times conv (32, 64, 128), norm, ReLU, pool; FC 128, ReLU, FC c.
+// A student for images of 32 pixels a side: three times conv (32, 64, 128), norm, ReLU, pool; FC 128, ReLU, FC c.
 // Images of 8 pixels a side or more.
 [[nodiscard]] std::vector<Layer> Cnn128(Norm norm, std::int64_t classes);
 

@@ -105,7 +105,7 @@ TEST(Diagnostic, RenderWithoutAPlaceIsTheMessage) {
 }
 
 TEST(Diagnostic, ErrorsBecomeOneJsonDocument) {
-  const auto json = nlohmann::json::parse(ErrorsToJson({{"m", "f", 1, 2, "k", {"c"}, "line"}}));
+  const auto json = nlohmann::json::parse(FormatErrorsJson({{"m", "f", 1, 2, "k", {"c"}, "line"}}));
   EXPECT_EQ(json, nlohmann::json::parse(R"({"schema_version":1,"errors":[
       {"message":"m","file":"f","line":1,"column":2,"key":"k","choices":["c"]}]})"));
 }

@@ -7,36 +7,36 @@ namespace retort {
 namespace {
 
 TEST(Printable, LineIsValidAndHasNoControls) {
-  EXPECT_EQ(OneLine("a\x1b[31mb\r\n\tc"), "ab   c");
-  EXPECT_EQ(OneLine("a\x1b[31"), "a [31") << "cut off before its end";
-  EXPECT_EQ(OneLine("\xff"
-                    "e\xcc"),
+  EXPECT_EQ(MakeOneLine("a\x1b[31mb\r\n\tc"), "ab   c");
+  EXPECT_EQ(MakeOneLine("a\x1b[31"), "a [31") << "cut off before its end";
+  EXPECT_EQ(MakeOneLine("\xff"
+                        "e\xcc"),
             "?e?");
-  EXPECT_EQ(OneLine("ε ≤ 2 \xc2\x9b"
-                    "1"),
+  EXPECT_EQ(MakeOneLine("ε ≤ 2 \xc2\x9b"
+                        "1"),
             "ε ≤ 2  1")
       << "C1 controls begin sequences, too";
-  EXPECT_EQ(OneLine("\xed\xa0\x80"), "???") << "half of a surrogate pair";
-  EXPECT_EQ(OneLine("\x1b]0;title\x07"
-                    "b\x7f"),
+  EXPECT_EQ(MakeOneLine("\xed\xa0\x80"), "???") << "half of a surrogate pair";
+  EXPECT_EQ(MakeOneLine("\x1b]0;title\x07"
+                        "b\x7f"),
             " ]0;title b ")
       << "a title of the window, and a bell";
 }
 
 TEST(Printable, NothingTurnsTheDirectionOfTextOrEndsItsLine) {
-  EXPECT_EQ(OneLine("a\u202Eb\u202Cc"), "a b c");
-  EXPECT_EQ(OneLine("\u061C\u200E\u200F\u202A\u202B\u202D\u2066\u2067\u2068\u2069"), std::string(10, ' '));
-  EXPECT_EQ(OneLine("a\u2028b\u2029c\u0085"
-                    "d"),
+  EXPECT_EQ(MakeOneLine("a\u202Eb\u202Cc"), "a b c");
+  EXPECT_EQ(MakeOneLine("\u061C\u200E\u200F\u202A\u202B\u202D\u2066\u2067\u2068\u2069"), std::string(10, ' '));
+  EXPECT_EQ(MakeOneLine("a\u2028b\u2029c\u0085"
+                        "d"),
             "a b c d");
-  EXPECT_EQ(OneLine("–…†שלום例🙂\u200D"), "–…†שלום例🙂\u200D")
+  EXPECT_EQ(MakeOneLine("–…†שלום例🙂\u200D"), "–…†שלום例🙂\u200D")
       << "neighbours of these, and letters that run leftwards";
 }
 
 TEST(Printable, LinesStay) {
-  EXPECT_EQ(Printable("a\x1b[2J\nb\r\n\xff"), "a\nb \n?");
-  EXPECT_EQ(Printable("a\n"), "a\n");
-  EXPECT_EQ(Printable(""), "");
+  EXPECT_EQ(MakePrintable("a\x1b[2J\nb\r\n\xff"), "a\nb \n?");
+  EXPECT_EQ(MakePrintable("a\n"), "a\n");
+  EXPECT_EQ(MakePrintable(""), "");
 }
 
 TEST(Printable, FirstControlIsNamedByItsNumber) {

@@ -37,7 +37,8 @@ TEST(Kinds, EachSaysWhetherNoiseIsSolvedFor) {
 }
 
 TEST(Kinds, EachIsThatOfSomeTrial) {
-  for (const TrialKind kind : kTrialKinds) EXPECT_EQ(FindKind(testing::MakeKindSample(kind)), kind) << KindName(kind);
+  for (const TrialKind kind : kTrialKinds)
+    EXPECT_EQ(FindKind(testing::MakeKindSample(kind)), kind) << GetKindName(kind);
 }
 
 // Without the masks of its kind a key reaches it nowhere.
@@ -47,19 +48,20 @@ TEST(Kinds, EachThatTrainsHasKeysOfItsOwn) {
     const auto applies = [&](const SpecKey& key) {
       return key.set != nullptr && (key.places & place) != 0 && (key.AllKinds() & MakeMask(kind)) != 0;
     };
-    EXPECT_GE(std::count_if(SpecKeys().begin(), SpecKeys().end(), applies), IsSleeper(kind) || IsLoaded(kind) ? 5 : 8)
-        << KindName(kind);
+    EXPECT_GE(std::count_if(ListSpecKeys().begin(), ListSpecKeys().end(), applies),
+              IsSleeper(kind) || IsLoaded(kind) ? 5 : 8)
+        << GetKindName(kind);
   }
 }
 
 // What a preset says of a key that does not apply is lost without a word.
 TEST(Presets, EachRowReachesATrial) {
-  for (const PresetRow& row : PresetRows()) {
-    const auto key =
-        std::find_if(SpecKeys().begin(), SpecKeys().end(), [&](const SpecKey& one) { return one.name == row.key; });
-    ASSERT_NE(key, SpecKeys().end()) << row.key;
+  for (const PresetRow& row : ListPresetRows()) {
+    const auto key = std::find_if(ListSpecKeys().begin(), ListSpecKeys().end(),
+                                  [&](const SpecKey& one) { return one.name == row.key; });
+    ASSERT_NE(key, ListSpecKeys().end()) << row.key;
     EXPECT_EQ(row.kinds & ~key->AllKinds(), 0U) << row.key;
-    ForEachName(row.methods, [&](std::string_view name) {
+    VisitNames(row.methods, [&](std::string_view name) {
       EXPECT_TRUE(FindMethod(name) != nullptr || FindTeacherMethod(name) != nullptr) << row.key << " " << name;
     });
   }
@@ -67,7 +69,7 @@ TEST(Presets, EachRowReachesATrial) {
 
 TEST(Methods, EachFillsItsColumns) {
   std::set<std::string_view> names;
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     EXPECT_TRUE(!method.name.empty() && names.insert(method.name).second) << method.name;
     EXPECT_EQ(FindMethod(method.name), &method);
     EXPECT_FALSE(IsTeacher(method.kind)) << method.name;
@@ -79,7 +81,7 @@ TEST(Methods, EachFillsItsColumns) {
 }
 
 TEST(Methods, EachHasTraitsThatItsKindKnows) {
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     EXPECT_TRUE(!method.branches || method.teachers == kinds::kEnsemble) << method.name;
     EXPECT_TRUE(!method.full_batch || TrainsByDpSgd(method.kind)) << method.name;
     EXPECT_TRUE(!method.stages || Releases(method.kind, ReleaseKind::labels)) << method.name;

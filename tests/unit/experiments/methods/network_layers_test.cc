@@ -108,7 +108,7 @@ TEST(NetworkLayers, MisfitNamesTheLayerAndBothShapes) {
   EXPECT_THAT(misfit({{.kind = Kind::flatten}, {.kind = Kind::conv, .name = "c", .out = 4, .kernel = 1}}),
               HasSubstr("1 conv \"c\": it takes [channels, height, width], and flatten (layer 1) gives [192]"));
   EXPECT_THAT(misfit({{.kind = Kind::conv, .name = "c", .out = 4, .kernel = 3},
-                      {.kind = Kind::add, .inputs = {0, kPictureInput}}}),
+                      {.kind = Kind::add, .inputs = {0, kNetworkInput}}}),
               HasSubstr("1 add (layer 2): its layers give [4, 6, 6], and its shortcut [3, 8, 8]"));
   EXPECT_THAT(misfit({{.kind = Kind::pad_shortcut, .out = 6}}), HasSubstr("does not make the 6 channels"));
   EXPECT_THAT(misfit({{.kind = Kind::adaptive_avg_pool, .out = 4096},
@@ -143,7 +143,7 @@ TEST(NetworkLayers, TrialsThatAreReadShareThem) {
   EXPECT_EQ(reader.Read(EncodeTrialSpec(spec))->layers, nullptr);
 }
 
-// Of latents [20] to pictures [1, 14, 14].
+// Of latents [20] to images [1, 14, 14].
 std::vector<NetworkLayer> EveryKindOfGenerators() {
   return {{.kind = Kind::linear, .name = "fc", .out = 48},
           {.kind = Kind::batch_norm, .name = "n0"},
@@ -173,8 +173,8 @@ TEST(GeneratorLayers, TextComesBackAsTheSameLayers) {
   EXPECT_EQ(*parsed, layers);
   EXPECT_THAT(text, HasSubstr("reshape channels=4 height=3 width=4; conv_transpose name=t out=6 kernel=3 stride=2 "
                               "padding=1 output_padding=1 groups=2 bias=false; upsample factor=3; conv"));
-  EXPECT_TRUE(MakesPictures(layers));
-  EXPECT_FALSE(MakesPictures(EveryKind()));
+  EXPECT_TRUE(MakesImages(layers));
+  EXPECT_FALSE(MakesImages(EveryKind()));
 }
 
 TEST(GeneratorLayers, ShapesFollowFromTheLatents) {

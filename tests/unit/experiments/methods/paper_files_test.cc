@@ -74,7 +74,7 @@ bool IsAboutTrial(const StatedSetting& row, const PaperFile& file, const TrialSp
   if (row.experiment != "*" && (row.paper != file.paper || row.experiment != file.experiment)) return false;
   const std::vector<std::string> methods = ListMethods(row);
   if (std::find(methods.begin(), methods.end(), spec.method) == methods.end()) return false;
-  if (!row.branch.empty() && KeyText(spec, "branch") != row.branch) return false;
+  if (!row.branch.empty() && FormatKey(spec, "branch") != row.branch) return false;
   if (row.data != "*" && spec.data->published_as.value_or("") != row.data) return false;
   const bool of_all = std::isinf(row.epsilon_up_to);
   return of_all || (spec.privacy.epsilon > row.epsilon_above && spec.privacy.epsilon <= row.epsilon_up_to);
@@ -109,15 +109,15 @@ std::string FindValue(const StatedSetting& row, const TrialSpec& spec, const Tri
   if (row.key == "data.split.public") {
     const auto shared = static_cast<double>(spec.data->split.public_range.size());
     const auto other = static_cast<double>(spec.data->split.train.size());
-    return SixDigitNumber(std::round(100 * shared / (shared + other)) / 100);
+    return FormatSixDigits(std::round(100 * shared / (shared + other)) / 100);
   }
   if (!row.key.starts_with(kOfTeacher)) {
     const SpecKey* key = FindTrialKey(row.key);
-    return key->AppliesTo(FindKind(spec), spec.source) ? KeyText(spec, row.key) : "";
+    return key->AppliesTo(FindKind(spec), spec.source) ? FormatKey(spec, row.key) : "";
   }
   const SpecKey* key = teacher == nullptr ? nullptr : FindKey(row.key.substr(kOfTeacher.size()), kInTeacher);
   if (key == nullptr || !key->AppliesTo(FindKind(*teacher), teacher->source)) return "";
-  return ValueText(*key, key->get(*teacher));
+  return FormatValue(*key, key->get(*teacher));
 }
 
 bool IsOne(const StatedSetting& row, const std::string& text, const std::string& here, const TrialSpec& spec) {
@@ -166,7 +166,7 @@ std::vector<std::string> ListSilentDepartures(const PaperFile& file) {
     for (const StatedSetting* row : ListStrongest(file, spec)) {
       const std::string here = FindValue(*row, spec, teacher);
       if (here.empty() || IsStated(*row, here, spec) || IsNamed(*row, file, spec, teacher)) continue;
-      found.emplace(spec.method + KeyText(spec, "reading") + std::string(row->key),
+      found.emplace(spec.method + FormatKey(spec, "reading") + std::string(row->key),
                     file.name + ", " + spec.name + ": " + std::string(row->key) + " is " + here + ", text " +
                         std::string(row->value) + " (" + std::string(row->place) + ")");
     }

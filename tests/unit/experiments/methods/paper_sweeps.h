@@ -55,7 +55,7 @@ inline PlanHooks PublishedHooks() {
     return Status();
   };
   hooks.calibrate = [](TrialSpec&) { return Status(); };
-  hooks.digest_file = [](const std::string& path) -> Result<std::string> { return Sha256Hex(path); };
+  hooks.digest_file = [](const std::string& path) -> Result<std::string> { return ComputeSha256Hex(path); };
   hooks.lookup = [](const std::string&) -> std::optional<std::string> { return "/data"; };
   return hooks;
 }

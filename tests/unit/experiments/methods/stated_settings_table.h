@@ -7,7 +7,7 @@
 //
 // Values are written as `retort` prints them, or as
 //   A | B     one trial each, where an experiment varies the key
-//   A to B    varied between the two; the values between are in a picture alone
+//   A to B    varied between the two; the values between are in an image alone
 //   > A       more than A, and no more is said
 //   batch, epsilon, 1 / (2 classes)      what another key or the data set says
 // and networks without what the text leaves open: "resnet34" is also resnet34-cifar.

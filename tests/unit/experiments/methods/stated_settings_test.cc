@@ -78,9 +78,9 @@ TEST(StatedSettings, AreThoseThatWereReadFromTheTexts) {
 TEST(StatedSettings, HaveNoRowThatNoTextStates) {
   // gamma stands for the texts' kappa, and Algorithm 2's replay is that of both branches.
   const std::set<std::string_view> others = {"gamma", "initialisation"};  // without a key there
-  for (const TextSetting& setting : TextSettings()) {
+  for (const TextSetting& setting : ListTextSettings()) {
     if (others.count(setting.key) > 0) continue;
-    for (const MethodTraits& method : Methods()) {
+    for (const MethodTraits& method : GetMethods()) {
       if (!HoldsName(setting.methods, method.name)) continue;
       const bool stated = std::any_of(std::begin(kStatedSettings), std::end(kStatedSettings), [&](const auto& row) {
         if (CanonicalKey(row) != setting.key) return false;
@@ -93,7 +93,7 @@ TEST(StatedSettings, HaveNoRowThatNoTextStates) {
       spec.reading = Reading::stated;
       if (setting.branch) spec.release.branch = *setting.branch;
       const SpecKey* key = nullptr;
-      for (const SpecKey& one : SpecKeys())
+      for (const SpecKey& one : ListSpecKeys())
         if (one.name == setting.key) key = &one;
       const bool of_other = setting.key.starts_with(kOfTeacher) || setting.key.starts_with(kOfData);
       ASSERT_TRUE(key != nullptr || of_other) << setting.key;
@@ -105,7 +105,7 @@ TEST(StatedSettings, HaveNoRowThatNoTextStates) {
 
 // Every setting of the texts is what the preset of `stated` resolves to.
 TEST(StatedSettings, ArePresetsOfTheReading) {
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     if ((method.readings & readings::kStated) == 0) continue;
     for (const Branch branch : {Branch::data, Branch::label}) {
       TrialSpec spec;
@@ -138,7 +138,7 @@ TrialSpec Make(const std::string& method, Reading reading, Branch branch = Branc
   return spec;
 }
 
-std::vector<std::string> KeysOf(const std::vector<Difference>& differences) {
+std::vector<std::string> ListDifferentKeys(const std::vector<Difference>& differences) {
   std::vector<std::string> keys;
   for (const Difference& one : differences) keys.push_back(one.key);
   return keys;
@@ -146,7 +146,7 @@ std::vector<std::string> KeysOf(const std::vector<Difference>& differences) {
 
 TEST(StatedSettings, WorkingSaysWhereItDiffers) {
   const TrialSpec spec = Make("dpdfd", Reading::working);
-  EXPECT_THAT(KeysOf(ListDifferences(spec)),
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(spec)),
               ElementsAre("dkd_beta", "information_entropy", "activation_norm", "generator_steps", "student_steps",
                           "student_batch", "replay"));
   const TrialSpec by_gradients = Make("dpsd-data", Reading::working);
@@ -167,12 +167,12 @@ TEST(StatedSettings, SoundAndTeachersDifferInNothing) {
 TEST(StatedSettings, RowOfADataSetReplacesTheGeneralOne) {
   TrialSpec spec = Make("dpsd-data", Reading::working);
   spec.network = "resnet34";
-  EXPECT_THAT(KeysOf(ListDifferences(spec)), ::testing::Contains("student"));
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(spec)), ::testing::Contains("student"));
   auto data = std::make_shared<DataSpec>();
   data->name = "imagenet";
   data->published_as = "ImageNet";
   spec.data = data;
-  EXPECT_THAT(KeysOf(ListDifferences(spec)), ::testing::Not(::testing::Contains("student")));
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(spec)), ::testing::Not(::testing::Contains("student")));
   EXPECT_THAT(ListDifferences(spec),
               ::testing::Contains(AllOf(Field(&Difference::key, "top_k"), Field(&Difference::text, "300"))));
 }
@@ -182,7 +182,7 @@ TEST(StatedSettings, ValueDependsOnTheBudget) {
   spec.privacy.epsilon = 1;
   EXPECT_THAT(ListDifferences(spec), IsEmpty());
   spec.privacy.epsilon = 10;
-  EXPECT_THAT(KeysOf(ListDifferences(spec)), ElementsAre("norm_bound"));
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(spec)), ElementsAre("norm_bound"));
 }
 
 TEST(StatedSettings, StepsThatEpsilonDecidesAreNamed) {
@@ -208,9 +208,9 @@ std::vector<std::string> ListUnnamedForms(const TrialSpec& stated, const TrialSp
   std::set<std::string> named;
   for (const Chosen& one : ListChosen(stated)) named.insert(one.key);
   std::vector<std::string> unnamed;
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (key.name == "reading" || !key.AppliesTo(FindKind(stated), stated.source)) continue;
-    if (ValueText(key, key.get(stated)) == ValueText(key, key.get(printed))) continue;
+    if (FormatValue(key, key.get(stated)) == FormatValue(key, key.get(printed))) continue;
     if (!named.contains(std::string(key.TrialName())) && FindStated(stated, key.name) == nullptr)
       unnamed.emplace_back(key.name);
   }
@@ -218,7 +218,7 @@ std::vector<std::string> ListUnnamedForms(const TrialSpec& stated, const TrialSp
 }
 
 TEST(StatedSettings, FormsThatAreNotByTheLetterAreNamed) {
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     if ((method.readings & readings::kStated) == 0) continue;
     const std::string name(method.name);
     EXPECT_THAT(ListUnnamedForms(Make(name, Reading::stated), Make(name, Reading::printed)), IsEmpty()) << name;
@@ -244,9 +244,9 @@ TEST(StatedSettings, AFormByTheLetterIsNotChosen) {
 
 TEST(StatedSettings, StudentOfDpDfdIsOneOfTheTexts) {
   TrialSpec spec = Make("dp-dfd", Reading::stated);
-  EXPECT_THAT(KeysOf(ListDifferences(spec)), IsEmpty());
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(spec)), IsEmpty());
   spec.network = "resnet18-cifar";
-  EXPECT_THAT(KeysOf(ListDifferences(spec)), IsEmpty());
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(spec)), IsEmpty());
   spec.network = "logistic";
   EXPECT_THAT(ListDifferences(spec),
               ElementsAre(AllOf(Field(&Difference::key, "student"), Field(&Difference::text, "datalens | resnet18"))));
@@ -261,7 +261,7 @@ TEST(StatedSettings, DeltaIsOpenWhereNoTextStatesItForAll) {
       return row.paper == papers.at(paper) && row.key == "delta" && (row.experiment == "*") == for_all;
     });
   };
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     if (method.paper == Paper::none) continue;
     const bool open = states(method.paper, false) && !states(method.paper, true);
     EXPECT_EQ(!FindDeltaPlaces(Make(std::string(method.name), Reading::working)).empty(), open) << method.name;
@@ -288,7 +288,8 @@ TEST(StatedSettings, TeachersAreComparedWithTheirStudents) {
   const std::vector<Difference> differences = ListDifferences(student, &teacher);
   EXPECT_THAT(differences, ::testing::Contains(AllOf(Field(&Difference::key, "teacher.members"),
                                                      Field(&Difference::here, "20"), Field(&Difference::text, "5"))));
-  EXPECT_THAT(KeysOf(differences), ::testing::IsSupersetOf({"teacher.epochs", "teacher.lr", "teacher.optimizer"}));
+  EXPECT_THAT(ListDifferentKeys(differences),
+              ::testing::IsSupersetOf({"teacher.epochs", "teacher.lr", "teacher.optimizer"}));
 }
 
 TEST(StatedSettings, OneOfSeveralStatedNetworksFits) {
@@ -296,11 +297,12 @@ TEST(StatedSettings, OneOfSeveralStatedNetworksFits) {
   teacher.role = Role::teacher;
   teacher.method = "loaded";
   teacher.network = "vit_b_16";
-  EXPECT_THAT(KeysOf(ListDifferences(student, &teacher)), ::testing::Contains("teacher.network"));
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(student, &teacher)), ::testing::Contains("teacher.network"));
   auto data = std::make_shared<DataSpec>();
   data->published_as = "ImageNet";
   student.data = data;
-  EXPECT_THAT(KeysOf(ListDifferences(student, &teacher)), ::testing::Not(::testing::Contains("teacher.network")));
+  EXPECT_THAT(ListDifferentKeys(ListDifferences(student, &teacher)),
+              ::testing::Not(::testing::Contains("teacher.network")));
 }
 
 TEST(StatedSettings, DataSetsAreCompared) {

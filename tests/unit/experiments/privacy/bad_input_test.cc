@@ -92,7 +92,7 @@ class Dice {
 
 std::string Text(const Question& question) {
   std::string text = question.mechanism + " " + question.method + " " + question.accountant;
-  for (const auto& [name, value] : question.values) text += " --" + name + " " + ExactNumber(value);
+  for (const auto& [name, value] : question.values) text += " --" + name + " " + FormatExactNumber(value);
   return text;
 }
 
@@ -144,7 +144,7 @@ TEST(BadInput, EveryCalculatorAnswersAnythingInBoundedTime) {
   Dice dice(6);
   double slowest = 0;
   for (int round = 0; round < 60; ++round) {
-    for (const MechanismRule& rule : MechanismRules()) {
+    for (const MechanismRule& rule : ListMechanismRules()) {
       bool valid = true;
       const Question question = Drawn(rule, dice, &valid);
       const std::string where = Text(question);
@@ -176,7 +176,7 @@ TEST(BadInput, EverySolverAnswersAnythingInBoundedTime) {
   Dice dice(7);
   double slowest = 0;
   for (int round = 0; round < 12; ++round) {
-    for (const MechanismRule& rule : MechanismRules()) {
+    for (const MechanismRule& rule : ListMechanismRules()) {
       bool valid = true;
       Question question = Drawn(rule, dice, &valid);
       const std::string_view unknown = rule.solvable[round % rule.solvable.size()];
@@ -185,7 +185,7 @@ TEST(BadInput, EverySolverAnswersAnythingInBoundedTime) {
                              : dice.OneIn(2) ? dice.LogUniform(0.1, 20)
                                              : dice.Pick({kTiniest, 1e-300, 1e-9, 9e-4, 0.001, 1e3, 1e6, 1e300});
       const std::string where =
-          "solve " + std::string(unknown) + " for " + ExactNumber(epsilon) + ": " + Text(question);
+          "solve " + std::string(unknown) + " for " + FormatExactNumber(epsilon) + ": " + Text(question);
       const Stopwatch watch;
       const Result<Solution> solution = SolveQuestion(question, epsilon);
       slowest = std::max(slowest, watch.Seconds());
@@ -234,7 +234,7 @@ std::string Text(const TrialSpec& spec) {
   std::string text = spec.method + (spec.queries > 0 ? " votes" : "");
   for (const double value : {spec.release.sigma, spec.release.norm_bound, spec.release.noise_multiplier,
                              spec.release.vote_noise, spec.privacy.delta, spec.privacy.epsilon})
-    text += " " + ExactNumber(value);
+    text += " " + FormatExactNumber(value);
   for (const std::int64_t value :
        {spec.steps, spec.queries, spec.batch, spec.execution.retries, spec.execution.reserve_block})
     text += " " + std::to_string(value);

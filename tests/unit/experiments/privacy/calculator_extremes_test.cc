@@ -27,7 +27,7 @@ using Values = std::map<std::string, double>;
 
 std::string Shown(const std::string& mechanism, const Values& values) {
   std::string text = mechanism;
-  for (const auto& [name, value] : values) text += " --" + name + " " + ExactNumber(value);
+  for (const auto& [name, value] : values) text += " --" + name + " " + FormatExactNumber(value);
   return text;
 }
 
@@ -101,7 +101,8 @@ TEST(CalculatorExtremes, Gaussian) {
                            {"delta", draw.Delta()}};
     const std::vector<Answer> answers = Asked("gaussian", values);
     const Exact mu = sqrt(Exact(values.at("count"))) * values.at("sensitivity") / values.at("noise");
-    CheckClaims("gaussian", values, answers, [&](const Claim& claim) { return GaussianDeltaOf(claim.epsilon, mu); });
+    CheckClaims("gaussian", values, answers,
+                [&](const Claim& claim) { return ComputeGaussianDelta(claim.epsilon, mu); });
     CheckOrder("gaussian", values, answers, {{"noise", -1}, {"sensitivity", 1}, {"count", 1}, {"delta", -1}}, 0,
                1 + draw.Log(1e-9, 10));
   }
@@ -151,7 +152,7 @@ TEST(CalculatorExtremes, Votes) {
     CheckClaims("votes", values, answers, [&](const Claim& claim) {
       const int factor = claim.neighbour == Neighbour::zero_out ? 1 : 2;
       const Exact count = claim.adjacency == Adjacency::answer ? Exact(1) : queries;
-      return GaussianDeltaOf(claim.epsilon, sqrt(factor * count) / noise);
+      return ComputeGaussianDelta(claim.epsilon, sqrt(factor * count) / noise);
     });
     CheckOrder("votes", values, answers, {{"noise", -1}, {"queries", 1}, {"delta", -1}}, 0, 1 + draw.Log(1e-9, 10));
   }
@@ -176,7 +177,7 @@ TEST(CalculatorExtremes, RandomizedResponse) {
       if (one > 1e5) return 0;
       // The claim of two choices bounds that of more, so that these are a floor of both.
       const auto k = static_cast<std::int64_t>(values.at("choices"));
-      const Exact few = ResponseDeltaOf(one, k, static_cast<std::int64_t>(std::min(count, 300.0)), claim.epsilon);
+      const Exact few = ComputeResponseDelta(one, k, static_cast<std::int64_t>(std::min(count, 300.0)), claim.epsilon);
       return std::max(few, Exact(NormalDeltaFloor(ResponseAtoms(one, k), count, claim.epsilon)));
     });
     if (count < 300 || count > 5e6)
@@ -207,7 +208,7 @@ TEST(CalculatorExtremes, Laplace) {
 }
 
 // Exact for one draw, from the definition.
-Exact DiscreteDeltaOf(double sigma, std::int64_t sensitivity, double epsilon) {
+Exact ComputeDiscreteDelta(double sigma, std::int64_t sensitivity, double epsilon) {
   const Exact precision = 1 / (2 * Exact(sigma) * sigma), change = sensitivity;
   Exact all = 0, delta = 0;
   const auto reach = static_cast<std::int64_t>(std::ceil(45 * sigma) + 2);
@@ -230,7 +231,7 @@ TEST(CalculatorExtremes, DiscreteGaussian) {
     const double noise = values.at("noise"), sensitivity = values.at("sensitivity");
     CheckClaims("discrete-gaussian", values, answers, [&](const Claim& claim) -> Exact {
       if (noise > 30 || sensitivity != std::floor(sensitivity) || sensitivity > 1e9) return 0;
-      return DiscreteDeltaOf(noise, static_cast<std::int64_t>(sensitivity), claim.epsilon);
+      return ComputeDiscreteDelta(noise, static_cast<std::int64_t>(sensitivity), claim.epsilon);
     });
     CheckOrder("discrete-gaussian", values, answers, {{"count", 1}, {"delta", -1}}, 2e-3, 1 + draw.Log(1e-2, 10));
   }
@@ -248,7 +249,7 @@ TEST(CalculatorExtremes, SubsampledGaussian) {
     CheckClaims("subsampled-gaussian", values, answers, [&](const Claim& claim) -> Exact {
       if (claim.epsilon > 1e4) return 0;
       const bool replaced = claim.neighbour == Neighbour::replace;
-      Exact most = replaced ? ReplacedDeltaFloor(q, z, claim.epsilon) : SubsampledDeltaOf(q, z, claim.epsilon);
+      Exact most = replaced ? ReplacedDeltaFloor(q, z, claim.epsilon) : ComputeSubsampledDelta(q, z, claim.epsilon);
       if (z < 0.15 || z > 1e100) return most;
       const LossAtoms atoms = replaced ? ReplacedAtoms(q, z) : SubsampledAtoms(q, z);
       return std::max(most, Exact(NormalDeltaFloor(atoms, steps, claim.epsilon)));

@@ -58,7 +58,7 @@ std::vector<Answer> AnswersTo(const Question& question) {
   return answers.ok() ? *answers : std::vector<Answer>(1);
 }
 
-std::string ErrorOf(const Question& question) {
+std::string FindError(const Question& question) {
   const Result<std::vector<Answer>> answers = ComputeEpsilon(question);
   EXPECT_FALSE(answers.ok());
   if (answers.ok()) return "";
@@ -137,7 +137,7 @@ TEST(Calculator, ReplacementFallsBackToTheUnsampledBound) {
 }
 
 TEST(Calculator, EveryClaimSaysHowItWasReachedOrWhyNot) {
-  for (const MechanismRule& rule : MechanismRules()) {
+  for (const MechanismRule& rule : ListMechanismRules()) {
     for (const Answer& answer : AnswersTo(UsualQuestion(rule))) {
       const std::string where = std::string(rule.name) + " " + std::string(rule.method) + " " + answer.variant;
       EXPECT_FALSE(answer.claim.reason.empty() && answer.theorem.empty()) << where;
@@ -158,7 +158,7 @@ TEST(Calculator, EveryClaimSaysHowItWasReachedOrWhyNot) {
 
 // Noise hides, everything that can be solved for besides costs.
 TEST(Calculator, EveryClaimIsMonotoneInWhatIsSolvedFor) {
-  for (const MechanismRule& rule : MechanismRules()) {
+  for (const MechanismRule& rule : ListMechanismRules()) {
     for (const std::string_view name : rule.solvable) {
       Question more = UsualQuestion(rule);
       more.values[std::string(name)] *= 2;
@@ -176,7 +176,7 @@ TEST(Calculator, EveryClaimIsMonotoneInWhatIsSolvedFor) {
 }
 
 TEST(Calculator, FallsWithDelta) {
-  for (const MechanismRule& rule : MechanismRules()) {
+  for (const MechanismRule& rule : ListMechanismRules()) {
     Question larger = UsualQuestion(rule);
     larger.values["delta"] = 1e-3;
     const auto before = AnswersTo(UsualQuestion(rule));
@@ -187,7 +187,7 @@ TEST(Calculator, FallsWithDelta) {
 }
 
 TEST(CalculatorRules, EveryParameterRefusesWhatIsOutsideItsRange) {
-  for (const MechanismRule& rule : MechanismRules()) {
+  for (const MechanismRule& rule : ListMechanismRules()) {
     for (const ParameterRule& parameter : rule.parameters) {
       std::vector<double> bad = {kNaN, kInfinity, -kInfinity, 0.0, -1.0};
       if (parameter.range == ParameterRange::rate) bad.push_back(1.0001);
@@ -200,45 +200,45 @@ TEST(CalculatorRules, EveryParameterRefusesWhatIsOutsideItsRange) {
       for (const double value : bad) {
         Question question = UsualQuestion(rule);
         question.values[std::string(parameter.name)] = value;
-        EXPECT_THAT(ErrorOf(question), HasSubstr("--" + std::string(parameter.name) + " must ")) << value;
+        EXPECT_THAT(FindError(question), HasSubstr("--" + std::string(parameter.name) + " must ")) << value;
       }
     }
   }
 }
 
 TEST(CalculatorRules, MissingAndStrayParametersAreNamed) {
-  for (const MechanismRule& rule : MechanismRules()) {
+  for (const MechanismRule& rule : ListMechanismRules()) {
     for (const ParameterRule& parameter : rule.parameters) {
       if (parameter.optional) continue;
       Question question = UsualQuestion(rule);
       question.values.erase(std::string(parameter.name));
-      EXPECT_THAT(ErrorOf(question), HasSubstr("needs --" + std::string(parameter.name)));
+      EXPECT_THAT(FindError(question), HasSubstr("needs --" + std::string(parameter.name)));
     }
     Question question = UsualQuestion(rule);
     question.values["moon"] = 1;
-    EXPECT_THAT(ErrorOf(question), HasSubstr("--moon is no parameter of"));
+    EXPECT_THAT(FindError(question), HasSubstr("--moon is no parameter of"));
   }
 }
 
 TEST(CalculatorRules, UnknownNamesAreRefusedWithTheNearest) {
-  EXPECT_THAT(ErrorOf({"gausian", "", "", {}}), HasSubstr("did you mean gaussian"));
-  EXPECT_THAT(ErrorOf({"paper", "", "", {}}), HasSubstr("needs --method"));
-  EXPECT_THAT(ErrorOf({"paper", "dpdfc", "", {}}), HasSubstr("did you mean dpdfd"));
-  EXPECT_THAT(ErrorOf({"votes", "dpdfd", "", {}}), HasSubstr("--method belongs to `paper`"));
-  EXPECT_THAT(ErrorOf({"select", "", "", {}}), HasSubstr("needs --base: one of subsampled-gaussian, gaussian"));
-  EXPECT_THAT(ErrorOf({"select", "gausian", "", {}}), HasSubstr("There is no base `gausian`; did you mean gaussian"));
-  Question question = UsualQuestion(MechanismRules()[0]);
+  EXPECT_THAT(FindError({"gausian", "", "", {}}), HasSubstr("did you mean gaussian"));
+  EXPECT_THAT(FindError({"paper", "", "", {}}), HasSubstr("needs --method"));
+  EXPECT_THAT(FindError({"paper", "dpdfc", "", {}}), HasSubstr("did you mean dpdfd"));
+  EXPECT_THAT(FindError({"votes", "dpdfd", "", {}}), HasSubstr("--method belongs to `paper`"));
+  EXPECT_THAT(FindError({"select", "", "", {}}), HasSubstr("needs --base: one of subsampled-gaussian, gaussian"));
+  EXPECT_THAT(FindError({"select", "gausian", "", {}}), HasSubstr("There is no base `gausian`; did you mean gaussian"));
+  Question question = UsualQuestion(ListMechanismRules()[0]);
   question.accountant = "pld";
-  EXPECT_THAT(ErrorOf(question), HasSubstr("--accountant belongs to subsampled-gaussian"));
+  EXPECT_THAT(FindError(question), HasSubstr("--accountant belongs to subsampled-gaussian"));
   question = {"subsampled-gaussian",
               "",
               "prv",
               {{"noise-multiplier", 1}, {"sampling-rate", 0.1}, {"steps", 1}, {"delta", 1e-5}}};
-  EXPECT_THAT(ErrorOf(question), HasSubstr("no accountant `prv`"));
+  EXPECT_THAT(FindError(question), HasSubstr("no accountant `prv`"));
 }
 
 TEST(CalculatorSolve, SolutionIsTheTightestThatMeetsEpsilon) {
-  for (const MechanismRule& rule : MechanismRules()) {
+  for (const MechanismRule& rule : ListMechanismRules()) {
     for (const std::string_view name : rule.solvable) {
       Question question = UsualQuestion(rule);
       const double epsilon = std::ceil(AnswersTo(question)[0].claim.epsilon * 1370) / 1000;
@@ -266,7 +266,7 @@ TEST(Calculator, LostAttemptsAreChargedABlockEach) {
   EXPECT_EQ(charged(5000, {{"retries", 1}, {"batch", 1e9}}), charged(10000, {}));
   EXPECT_EQ(charged(5000, {{"retries", 1}}), charged(10000, {})) << "a block of unknown size is all of them";
   EXPECT_EQ(charged(5000, {{"grain", 8}}), charged(5000, {})) << "the noise grows with the parts of a vote";
-  EXPECT_THAT(ErrorOf({"votes", "", "", {{"noise", 2000}, {"queries", 9}, {"delta", 1e-5}, {"grain", 1000}}}),
+  EXPECT_THAT(FindError({"votes", "", "", {{"noise", 2000}, {"queries", 9}, {"delta", 1e-5}, {"grain", 1000}}}),
               HasSubstr("--noise times --grain"));
 }
 
@@ -298,15 +298,15 @@ Question Selection(std::map<std::string, double> more, const std::string& distri
 }
 
 TEST(CalculatorSelection, DistributionsOfKAreCheckedByName) {
-  EXPECT_THAT(ErrorOf(Selection({})), HasSubstr("needs --draws"));
-  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}, {"gamma", 0.1}})), HasSubstr("Give --draws or --gamma"));
-  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}, {"eta", 2}}, "geometric")), HasSubstr("--eta belongs to"));
-  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}}, "negative-binomial")), HasSubstr("needs --eta"));
-  EXPECT_THAT(ErrorOf(Selection({{"gamma", 0.1}}, "poisson")), HasSubstr("--gamma belongs to"));
-  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}}, "poison")), HasSubstr("did you mean poisson"));
-  EXPECT_THAT(ErrorOf(Selection({{"draws", 0.5}})), HasSubstr("must be above 1"));
-  EXPECT_THAT(ErrorOf(Selection({{"draws", 10}, {"eta", -1}})), HasSubstr("--eta must be above -1"));
-  EXPECT_THAT(ErrorOf(Selection({{"gamma", 1.0}})), HasSubstr("--gamma must lie between 0 and 1"));
+  EXPECT_THAT(FindError(Selection({})), HasSubstr("needs --draws"));
+  EXPECT_THAT(FindError(Selection({{"draws", 10}, {"gamma", 0.1}})), HasSubstr("Give --draws or --gamma"));
+  EXPECT_THAT(FindError(Selection({{"draws", 10}, {"eta", 2}}, "geometric")), HasSubstr("--eta belongs to"));
+  EXPECT_THAT(FindError(Selection({{"draws", 10}}, "negative-binomial")), HasSubstr("needs --eta"));
+  EXPECT_THAT(FindError(Selection({{"gamma", 0.1}}, "poisson")), HasSubstr("--gamma belongs to"));
+  EXPECT_THAT(FindError(Selection({{"draws", 10}}, "poison")), HasSubstr("did you mean poisson"));
+  EXPECT_THAT(FindError(Selection({{"draws", 0.5}})), HasSubstr("must be above 1"));
+  EXPECT_THAT(FindError(Selection({{"draws", 10}, {"eta", -1}})), HasSubstr("--eta must be above -1"));
+  EXPECT_THAT(FindError(Selection({{"gamma", 1.0}})), HasSubstr("--gamma must lie between 0 and 1"));
   EXPECT_EQ(AnswersTo(Selection({{"draws", 10}}))[0].claim,
             AnswersTo(Selection({{"gamma", 0.1}}, "geometric"))[0].claim);
   EXPECT_EQ(AnswersTo(Selection({{"draws", 10}, {"eta", 0}}))[0].claim,
@@ -323,14 +323,14 @@ TEST(CalculatorSelection, WorstCandidateDecidesAndIsChecked) {
   question.candidates = {{{"noise", 4}}};
   EXPECT_EQ(AnswersTo(question)[0].claim.epsilon, worst);
   question.candidates = {{{"moon", 4}}};
-  EXPECT_THAT(ErrorOf(question), HasSubstr("--candidate: moon is no parameter of one candidate"));
+  EXPECT_THAT(FindError(question), HasSubstr("--candidate: moon is no parameter of one candidate"));
   question.candidates = {{{"delta", 1e-3}}};
-  EXPECT_THAT(ErrorOf(question), HasSubstr("--candidate: delta is no parameter"));
+  EXPECT_THAT(FindError(question), HasSubstr("--candidate: delta is no parameter"));
   question.candidates = {{{"noise", -4}}};
-  EXPECT_THAT(ErrorOf(question), HasSubstr("--candidate: noise must be a finite number above 0"));
-  Question votes = UsualQuestion(MechanismRules()[1]);
+  EXPECT_THAT(FindError(question), HasSubstr("--candidate: noise must be a finite number above 0"));
+  Question votes = UsualQuestion(ListMechanismRules()[1]);
   votes.distribution = "poisson";
-  EXPECT_THAT(ErrorOf(votes), HasSubstr("belong to `select`"));
+  EXPECT_THAT(FindError(votes), HasSubstr("belong to `select`"));
 }
 
 TEST(CalculatorSelection, ClaimsSayWhatTheyAssume) {
@@ -351,7 +351,7 @@ TEST(CalculatorSolve, PublishedNoiseOfTheGaussian) {
 }
 
 TEST(CalculatorSolve, ExactlyOneParameterIsLeftOut) {
-  const MechanismRule& rule = MechanismRules()[0];
+  const MechanismRule& rule = ListMechanismRules()[0];
   EXPECT_THAT(SolveQuestion(UsualQuestion(rule), 1).status().message(),
               HasSubstr("Leave out exactly one of --noise and --count"));
   Question both = UsualQuestion(rule);
@@ -412,9 +412,9 @@ TEST(CalculatorPapers, PrintedMechanismsWithoutABoundSaySo) {
   label.values["classes"] = 3;  // plain randomised response
   for (const Answer& answer : AnswersTo(label)) EXPECT_NE(answer.claim.status, ClaimStatus::unbounded);
   label.values["classes"] = 2;
-  EXPECT_THAT(ErrorOf(label), HasSubstr("--choices must be at most --classes"));
+  EXPECT_THAT(FindError(label), HasSubstr("--choices must be at most --classes"));
   label.method = "dp-dfd";
-  EXPECT_THAT(ErrorOf(label), HasSubstr("--choices must be at most --classes"));
+  EXPECT_THAT(FindError(label), HasSubstr("--choices must be at most --classes"));
   label.values["classes"] = 10;
   EXPECT_EQ(AnswersTo(label)[0].claim.epsilon, 1);
   const auto rona =
@@ -425,7 +425,7 @@ TEST(CalculatorPapers, PrintedMechanismsWithoutABoundSaySo) {
 
 // The formula falls with C, the truth does not: scaling by a public constant is post-processing.
 TEST(CalculatorPapers, HonestClaimsDoNotDependOnTheNormBound) {
-  const auto rule = std::find_if(MechanismRules().begin(), MechanismRules().end(),
+  const auto rule = std::find_if(ListMechanismRules().begin(), ListMechanismRules().end(),
                                  [](const MechanismRule& one) { return one.method == "dpdfd"; });
   Question question = UsualQuestion(*rule);
   question.values["norm-bound"] = 1e-3;

@@ -59,7 +59,7 @@ TEST(Calibration, NoiseOfDpGdIsTheRootOfItsStepsOverMu) {
               &ReleaseValues::noise_multiplier);
     TrialSpec spec = Calibrated(DpGd(Role::teacher), ClaimTarget::example, epsilon);
     ASSERT_TRUE(CalibrateTrial(spec).ok());
-    const double exact = std::sqrt(80.0) / GaussianMu(epsilon, spec.privacy.delta);
+    const double exact = std::sqrt(80.0) / ComputeGaussianMu(epsilon, spec.privacy.delta);
     EXPECT_GE(spec.release.noise_multiplier, exact);
     EXPECT_LT(spec.release.noise_multiplier, 1.01 * exact);
   }

@@ -25,7 +25,7 @@ std::vector<Claim> PrivateTeacherClaims() { return PlannedClaims(DpSgd(Role::tea
 
 double FindEpsilon(const std::vector<Claim>& claims, Adj adjacency, Nb neighbour) {
   const Claim* claim = Find(claims, adjacency, neighbour);
-  EXPECT_NE(claim, nullptr) << AdjacencyName(adjacency);
+  EXPECT_NE(claim, nullptr) << GetAdjacencyName(adjacency);
   return claim == nullptr ? kInfinity : claim->epsilon;
 }
 
@@ -165,8 +165,8 @@ TEST(Claims, DpGdIsClaimedExactlyForAddedAndForReplacedExamples) {
     ASSERT_NE(replaced, nullptr);
     for (const auto& [claim, of] : {std::pair(added, mu), std::pair(replaced, 2 * mu)}) {
       EXPECT_EQ(claim->accountant, "exact-gdp");
-      EXPECT_GE(claim->epsilon, GaussianEpsilon(spec.privacy.delta, of));
-      EXPECT_LE(claim->epsilon, GaussianEpsilon(spec.privacy.delta, of) + 0.0011);
+      EXPECT_GE(claim->epsilon, ComputeGaussianEpsilon(spec.privacy.delta, of));
+      EXPECT_LE(claim->epsilon, ComputeGaussianEpsilon(spec.privacy.delta, of) + 0.0011);
       EXPECT_THAT(claim->assumptions, ::testing::IsEmpty());
     }
   }

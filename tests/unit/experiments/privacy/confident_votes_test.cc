@@ -35,11 +35,11 @@ TrialSpec Tested() {
 
 std::vector<PrivacyEvent> Planned(const TrialSpec& spec) { return PlanEvents(spec).value(); }
 
-Bound BoundOf(const Relation& relation, const std::vector<PrivacyEvent>& events) {
+Bound ComputeBound(const Relation& relation, const std::vector<PrivacyEvent>& events) {
   return ComputeRelationBound(relation, events, 1e-5, nullptr);
 }
 
-double EpsilonOf(const TrialSpec& spec, Adjacency adjacency = Adjacency::example) {
+double ComputeSpecEpsilon(const TrialSpec& spec, Adjacency adjacency = Adjacency::example) {
   for (const Claim& claim : ComputeClaims({&spec, {}}, Planned(spec)))
     if (claim.adjacency == adjacency && claim.neighbour != Neighbour::zero_out) return claim.epsilon;
   return -1;
@@ -54,8 +54,8 @@ TEST(ConfidentVotes, EveryQueryPaysTheThresholdAndTheMostTheAnswer) {
   EXPECT_EQ(events[1].count, 286);
   const double mu = std::sqrt(640 / (150.0 * 150) + 2 * 286 / (40.0 * 40));
   const Composition sum = ComposeEvents(kMember, events);
-  EXPECT_NEAR(ComposedMu(sum.gaussian), mu, 1e-12);
-  EXPECT_EQ(EpsilonOf(Confident()), RoundEpsilonUp(GaussianEpsilon(1e-5, mu)));
+  EXPECT_NEAR(ComputeComposedMu(sum.gaussian), mu, 1e-12);
+  EXPECT_EQ(ComputeSpecEpsilon(Confident()), RoundEpsilonUp(ComputeGaussianEpsilon(1e-5, mu)));
   TrialSpec all = Confident();
   all.release.answers = 0;
   EXPECT_EQ(Planned(all)[1].count, 640);
@@ -64,17 +64,17 @@ TEST(ConfidentVotes, EveryQueryPaysTheThresholdAndTheMostTheAnswer) {
 TEST(ConfidentVotes, OneAnswerHasItsThresholdBeforeIt) {
   const std::vector<PrivacyEvent> events = Planned(Confident());
   const double mu = std::sqrt(1 / (150.0 * 150) + 2 / (40.0 * 40));
-  EXPECT_EQ(BoundOf(kAnswer, events).epsilon, RoundEpsilonUp(GaussianEpsilon(1e-5, mu)));
-  EXPECT_GT(BoundOf(kAnswer, events).epsilon, BoundOf(kAnswer, {events[1]}).epsilon - 1e-9);
-  EXPECT_GT(BoundOf(kAnswer, {events[0]}).epsilon, 0) << "a threshold alone";
+  EXPECT_EQ(ComputeBound(kAnswer, events).epsilon, RoundEpsilonUp(ComputeGaussianEpsilon(1e-5, mu)));
+  EXPECT_GT(ComputeBound(kAnswer, events).epsilon, ComputeBound(kAnswer, {events[1]}).epsilon - 1e-9);
+  EXPECT_GT(ComputeBound(kAnswer, {events[0]}).epsilon, 0) << "a threshold alone";
 }
 
 TEST(ConfidentVotes, ThresholdThatIsNotPaidIsCaught) {
   const std::vector<PrivacyEvent> events = Planned(Confident());
-  EXPECT_GT(BoundOf(kMember, events).epsilon, BoundOf(kMember, {events[1]}).epsilon);
+  EXPECT_GT(ComputeBound(kMember, events).epsilon, ComputeBound(kMember, {events[1]}).epsilon);
   PrivacyEvent halved = events[0];
   halved.sensitivity = 0.5;
-  EXPECT_EQ(BoundOf(kMember, {halved}).reason, reason::kBadEvent);
+  EXPECT_EQ(ComputeBound(kMember, {halved}).reason, reason::kBadEvent);
 }
 
 TEST(ConfidentVotes, NeedWhatOtherVotesNeed) {
@@ -110,16 +110,16 @@ TEST(ConfidentVotes, NoiseAndQueriesAreSolvedFor) {
   spec.privacy.epsilon = 2;
   spec.privacy.calibrate = Calibrate::noise;
   ASSERT_TRUE(CalibrateTrial(spec).ok());
-  EXPECT_LE(EpsilonOf(spec), 2);
+  EXPECT_LE(ComputeSpecEpsilon(spec), 2);
   spec.release.vote_noise *= 0.999;
-  EXPECT_GT(EpsilonOf(spec), 2);
+  EXPECT_GT(ComputeSpecEpsilon(spec), 2);
 
   spec.release.vote_noise = 60;
   spec.privacy.calibrate = Calibrate::steps;
   ASSERT_TRUE(CalibrateTrial(spec).ok());
-  EXPECT_LE(EpsilonOf(spec), 2);
+  EXPECT_LE(ComputeSpecEpsilon(spec), 2);
   ++spec.queries;
-  EXPECT_GT(EpsilonOf(spec), 2);
+  EXPECT_GT(ComputeSpecEpsilon(spec), 2);
 
   spec.release.threshold_noise = 5;
   spec.queries = 640;
@@ -139,14 +139,14 @@ TEST(ConfidentVotes, ATestBoundsTheClaimAndIsPaid) {
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events[0].kind, MechanismKind::consensus_test);
   EXPECT_LT(std::erfc(events[0].sensitivity / std::sqrt(2.0)) / 2, 1e-6 * (1 + 1e-6));
-  const Bound bound = BoundOf(kExample, events);
+  const Bound bound = ComputeBound(kExample, events);
   EXPECT_EQ(bound.accountant, "rdp-tested");
-  EXPECT_LT(bound.epsilon, BoundOf(kExample, {events[1], events[2]}).epsilon);
+  EXPECT_LT(bound.epsilon, ComputeBound(kExample, {events[1], events[2]}).epsilon);
   // More than what passed costs alone: the test has its own price.
   const double untested = 0.65 + std::log1p(-1 / 12.0) - (std::log(1e-5) + std::log(12.0)) / 11;
   EXPECT_GT(bound.epsilon, untested);
-  EXPECT_EQ(EpsilonOf(spec), bound.epsilon);
-  EXPECT_EQ(EpsilonOf(spec, Adjacency::member), bound.epsilon);
+  EXPECT_EQ(ComputeSpecEpsilon(spec), bound.epsilon);
+  EXPECT_EQ(ComputeSpecEpsilon(spec, Adjacency::member), bound.epsilon);
 }
 
 // A neighbour moves the test's bound by the sensitivity and, through its size, by the margin.
@@ -168,7 +168,7 @@ TEST(ConfidentVotes, ATestSaysNothingOfOtherVotes) {
   spec.release.answers = 0;
   spec.release.vote_noise = 100;
   const std::vector<PrivacyEvent> events = Planned(spec);
-  const auto accountant = [](std::vector<PrivacyEvent> changed) { return BoundOf(kMember, changed).accountant; };
+  const auto accountant = [](std::vector<PrivacyEvent> changed) { return ComputeBound(kMember, changed).accountant; };
   ASSERT_EQ(accountant(events), "rdp-tested");
   const auto with = [&](std::size_t which, const auto& change) {
     std::vector<PrivacyEvent> changed = events;
@@ -184,7 +184,7 @@ TEST(ConfidentVotes, ATestSaysNothingOfOtherVotes) {
   std::vector<PrivacyEvent> more = events;
   more.push_back(events[2]);
   EXPECT_EQ(accountant(more), "rdp") << "other votes beside those that were tested";
-  EXPECT_EQ(BoundOf(kExampleAdded, events).accountant, "rdp") << "totals count what any votes cost";
+  EXPECT_EQ(ComputeBound(kExampleAdded, events).accountant, "rdp") << "totals count what any votes cost";
   for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     PrivacyEvent broken = events[0];
     broken.test.cost = bad;
@@ -197,7 +197,7 @@ TEST(ConfidentVotes, TheCalculatorSaysWhatATrialClaims) {
                     "",
                     "",
                     {{"noise", 40}, {"threshold-noise", 150}, {"queries", 640}, {"answers", 286}, {"delta", 1e-5}}};
-  EXPECT_EQ(ComputeEpsilon(question).value()[0].claim.epsilon, EpsilonOf(Confident()));
+  EXPECT_EQ(ComputeEpsilon(question).value()[0].claim.epsilon, ComputeSpecEpsilon(Confident()));
   question.values["vote-cost"] = 0.65;
   question.values["cost-noise"] = 16;
   const std::vector<Answer> answers = ComputeEpsilon(question).value();
@@ -205,7 +205,7 @@ TEST(ConfidentVotes, TheCalculatorSaysWhatATrialClaims) {
   for (const Answer& answer : answers)
     if (answer.variant == "cost tested" && answer.claim.adjacency == Adjacency::example)
       least = std::min(least, answer.claim.epsilon);
-  EXPECT_EQ(least, EpsilonOf(Tested()));
+  EXPECT_EQ(least, ComputeSpecEpsilon(Tested()));
   question.values.erase("vote-cost");
   question.values.erase("cost-noise");
   question.values.erase("noise");

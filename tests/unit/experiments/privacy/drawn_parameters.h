@@ -48,7 +48,7 @@ class Draw {
 
 inline std::string Text(const std::vector<double>& values) {
   std::string text;
-  for (const double value : values) text += ExactNumber(value) + " ";
+  for (const double value : values) text += FormatExactNumber(value) + " ";
   return text;
 }
 

@@ -28,7 +28,7 @@ Exact Mills(const Exact& x) {
 
 }  // namespace
 
-Exact GaussianDeltaOf(const Exact& epsilon, const Exact& mu) {
+Exact ComputeGaussianDelta(const Exact& epsilon, const Exact& mu) {
   const Exact near = (epsilon - mu * mu / 2) / mu;
   if (near > 1e6) return 0;
   if (mu > 1e-3) return Beyond(near) - Density(near) * Mills(near + mu);
@@ -44,7 +44,7 @@ Exact GaussianDeltaOf(const Exact& epsilon, const Exact& mu) {
   return Density(near) * sum;
 }
 
-Exact ResponseDeltaOf(double epsilon0, std::int64_t choices, std::int64_t count, const Exact& epsilon) {
+Exact ComputeResponseDelta(double epsilon0, std::int64_t choices, std::int64_t count, const Exact& epsilon) {
   const Exact one = epsilon0, all = exp(one) + (choices - 1);
   const Exact down = exp(-one), stay = (choices - 2) * down;
   const Exact start = count * log(exp(one) / all);
@@ -60,12 +60,12 @@ Exact ResponseDeltaOf(double epsilon0, std::int64_t choices, std::int64_t count,
   return delta;
 }
 
-Exact SubsampledDeltaOf(double q, double z, const Exact& epsilon) {
+Exact ComputeSubsampledDelta(double q, double z, const Exact& epsilon) {
   const Exact rate = q, mu = 1 / Exact(z);
-  const Exact removed = rate * GaussianDeltaOf(log1p(expm1(epsilon) / rate), mu);
+  const Exact removed = rate * ComputeGaussianDelta(log1p(expm1(epsilon) / rate), mu);
   const Exact kept = rate - (1 - rate) * expm1(epsilon);
   if (kept <= 0) return removed;
-  return std::max(removed, Exact(kept * GaussianDeltaOf(epsilon + log(rate / kept), mu)));
+  return std::max(removed, Exact(kept * ComputeGaussianDelta(epsilon + log(rate / kept), mu)));
 }
 
 Exact ReplacedDeltaFloor(double q, double z, const Exact& epsilon) {

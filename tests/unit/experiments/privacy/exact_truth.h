@@ -13,13 +13,14 @@ namespace retort::privacy {
 using Exact = boost::multiprecision::cpp_bin_float_50;
 
 // Of the Gaussian mechanism, at epsilon >= 0 and mu > 0.
-[[nodiscard]] Exact GaussianDeltaOf(const Exact& epsilon, const Exact& mu);
+[[nodiscard]] Exact ComputeGaussianDelta(const Exact& epsilon, const Exact& mu);
 
 // Of k-ary randomised response on `count` changed answers, term by term.
-[[nodiscard]] Exact ResponseDeltaOf(double epsilon0, std::int64_t choices, std::int64_t count, const Exact& epsilon);
+[[nodiscard]] Exact ComputeResponseDelta(double epsilon0, std::int64_t choices, std::int64_t count,
+                                         const Exact& epsilon);
 
 // Of one Poisson-subsampled Gaussian step, the larger of removal and addition.
-[[nodiscard]] Exact SubsampledDeltaOf(double q, double z, const Exact& epsilon);
+[[nodiscard]] Exact ComputeSubsampledDelta(double q, double z, const Exact& epsilon);
 // The same where an example is replaced: at least that of opposite gradients at the best threshold of a few.
 [[nodiscard]] Exact ReplacedDeltaFloor(double q, double z, const Exact& epsilon);
 

@@ -57,7 +57,7 @@ TEST(LoadedTeacher, StudentsClaimNothingOfExamples) {
       const Claim* one = Find(loaded, relation.adjacency, relation.neighbour);
       const Claim* other = Find(plain, relation.adjacency, relation.neighbour);
       ASSERT_NE(one, nullptr);
-      EXPECT_EQ(*one, *other) << AdjacencyName(relation.adjacency);
+      EXPECT_EQ(*one, *other) << GetAdjacencyName(relation.adjacency);
       EXPECT_EQ(one->status, ClaimStatus::proven);
     }
     ASSERT_NE(Find(plain, Adj::example, Nb::replace), nullptr);

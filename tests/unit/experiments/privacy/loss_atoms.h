@@ -10,7 +10,7 @@
 namespace retort::privacy {
 
 // delta of the atoms at epsilon, each loss moved by `shift`.
-inline double DeltaOf(const std::vector<LossAtom>& atoms, double spacing, double shift, double epsilon) {
+inline double ComputeAtomsDelta(const std::vector<LossAtom>& atoms, double spacing, double shift, double epsilon) {
   double delta = 0;
   for (const LossAtom& atom : atoms) {
     const double loss = static_cast<double>(atom.index) * spacing + shift;

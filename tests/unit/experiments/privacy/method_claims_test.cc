@@ -35,7 +35,7 @@ std::vector<Claim> EnsembleClaims(Partition partition) {
 const Claim& Get(const std::vector<Claim>& claims, Adjacency adjacency, Neighbour neighbour = Neighbour::replace) {
   static const Claim kNone;
   const Claim* claim = Find(claims, adjacency, neighbour);
-  EXPECT_NE(claim, nullptr) << AdjacencyName(adjacency);
+  EXPECT_NE(claim, nullptr) << GetAdjacencyName(adjacency);
   return claim != nullptr ? *claim : kNone;
 }
 
@@ -45,11 +45,11 @@ TEST(MethodClaims, OneMemberOfAnEnsembleMovesTheSumByTwiceTheBound) {
   spec.release.sigma = 1000;
   const std::vector<Claim> claims = PlannedClaims(spec, EnsembleClaims(Partition::shards));
   const double mu = 2 * std::sqrt(static_cast<double>(spec.batch * spec.steps)) / spec.release.sigma;
-  const double expected = GaussianEpsilon(spec.privacy.delta, mu);
+  const double expected = ComputeGaussianEpsilon(spec.privacy.delta, mu);
   EXPECT_NEAR(Get(claims, Adjacency::member).epsilon, expected, 2e-3);
   EXPECT_NEAR(Get(claims, Adjacency::example).epsilon, expected, 2e-3);
-  EXPECT_NEAR(Get(claims, Adjacency::member, Neighbour::zero_out).epsilon, GaussianEpsilon(spec.privacy.delta, mu / 2),
-              2e-3);
+  EXPECT_NEAR(Get(claims, Adjacency::member, Neighbour::zero_out).epsilon,
+              ComputeGaussianEpsilon(spec.privacy.delta, mu / 2), 2e-3);
   EXPECT_EQ(Get(claims, Adjacency::teacher).status, ClaimStatus::unbounded);
   EXPECT_EQ(Get(claims, Adjacency::teacher).reason, reason::kAllMembers);
 }
@@ -119,7 +119,7 @@ TEST(MethodClaims, EveryClientsResponsesCountForThatClient) {
   EXPECT_GT(Get(PlannedClaims(spec, EnsembleClaims(Partition::shards)), Adjacency::member).epsilon, 0.05);
 }
 
-// Three slots of four collapse to one picture, which is answered once; the fourth is another one in every step.
+// Three slots of four collapse to one image, which is answered once; the fourth is another one in every step.
 TEST(MethodClaims, ASlotMayHaveHadAllTheAnswersThatWereDrawn) {
   TrialSpec spec = Student("dpsd-label");
   spec.generator.discriminator = Discriminator::student;
@@ -213,7 +213,7 @@ TEST(MethodClaims, WhatWasAskedIsNotForgottenWhereNothingWasRecorded) {
   }
 }
 
-// The paper's CIFAR-10 figure: 40,000 public pictures, q = 0.5, S = 512, (40 + 5 * 8) epochs.
+// The paper's CIFAR-10 figure: 40,000 public images, q = 0.5, S = 512, (40 + 5 * 8) epochs.
 TEST(MethodClaims, RonasFormulaGivesItsPrintedEpsilon) {
   TrialSpec spec = Student("rona");
   auto data = std::make_shared<DataSpec>(*spec.data);
@@ -228,7 +228,7 @@ TEST(MethodClaims, RonasFormulaGivesItsPrintedEpsilon) {
 // What a claim must not say where the paper protects labels alone: that its epsilon is of an example, or has a delta.
 std::string CheckLabelClaims(const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
-    const std::string name = claim.accountant + ", " + std::string(AdjacencyName(claim.adjacency));
+    const std::string name = claim.accountant + ", " + std::string(GetAdjacencyName(claim.adjacency));
     const bool formula = claim.status == ClaimStatus::paper_formula;
     if (formula && claim.adjacency != Adjacency::label) return name + ": a label's epsilon as another unit's";
     if (formula && claim.delta != 0) return name + ": a delta that the paper does not have";
@@ -383,8 +383,8 @@ TEST(MethodClaims, ReplacementDoublesTheEmbeddingsSensitivity) {
   const std::vector<Claim> claims = PlannedClaims(spec);
   const Claim& added = Get(claims, Adjacency::example, Neighbour::add_remove);
   EXPECT_EQ(added.status, ClaimStatus::proven);
-  EXPECT_GE(added.epsilon, GaussianEpsilon(spec.privacy.delta, 1.0 / 5)) << "one draw at sensitivity 1";
-  EXPECT_GE(Get(claims, Adjacency::example).epsilon, GaussianEpsilon(spec.privacy.delta, 2.0 / 5));
+  EXPECT_GE(added.epsilon, ComputeGaussianEpsilon(spec.privacy.delta, 1.0 / 5)) << "one draw at sensitivity 1";
+  EXPECT_GE(Get(claims, Adjacency::example).epsilon, ComputeGaussianEpsilon(spec.privacy.delta, 2.0 / 5));
 }
 
 TEST(MethodClaims, SpectralLabelsCostOneDrawWhateverTheirNumber) {
@@ -397,8 +397,9 @@ TEST(MethodClaims, SpectralLabelsCostOneDrawWhateverTheirNumber) {
     EXPECT_EQ(claims.size(), 2U);
     const Claim& added = Get(claims, Adjacency::example, Neighbour::add_remove);
     EXPECT_EQ(added.status, ClaimStatus::proven);
-    EXPECT_EQ(added.epsilon, RoundEpsilonUp(GaussianEpsilon(spec.privacy.delta, 1.0 / 5)));
-    EXPECT_EQ(Get(claims, Adjacency::example).epsilon, RoundEpsilonUp(GaussianEpsilon(spec.privacy.delta, 2.0 / 5)));
+    EXPECT_EQ(added.epsilon, RoundEpsilonUp(ComputeGaussianEpsilon(spec.privacy.delta, 1.0 / 5)));
+    EXPECT_EQ(Get(claims, Adjacency::example).epsilon,
+              RoundEpsilonUp(ComputeGaussianEpsilon(spec.privacy.delta, 2.0 / 5)));
   }
   spec.source = QuerySource::private_split;
   for (const Claim& claim : PlannedClaims(spec)) EXPECT_EQ(claim.reason, reason::kPrivateSource);
@@ -474,9 +475,9 @@ TEST(EveryKind, PlansWhatItReleases) {
   for (const TrialKind kind : kTrialKinds) {
     const TrialSpec spec = MakeNoisySample(kind);
     const auto events = PlanEvents(spec);
-    ASSERT_TRUE(events.ok()) << KindName(kind) << ": " << events.status().message();
-    EXPECT_EQ(events->empty(), Releases(kind, ReleaseKind::none)) << KindName(kind);
-    EXPECT_EQ(PlannedClaims(spec).empty(), IsSleeper(kind)) << KindName(kind);
+    ASSERT_TRUE(events.ok()) << GetKindName(kind) << ": " << events.status().message();
+    EXPECT_EQ(events->empty(), Releases(kind, ReleaseKind::none)) << GetKindName(kind);
+    EXPECT_EQ(PlannedClaims(spec).empty(), IsSleeper(kind)) << GetKindName(kind);
   }
 }
 
@@ -492,8 +493,8 @@ TEST(EveryKind, IsSolvedForOrSaysWhyNot) {
     TrialSpec spec = Calibrated(MakeNoisySample(kind), ChooseTarget(kind), 3);
     const Status solved = CalibrateTrial(spec);
     const std::string_view why = FindTraits(kind).unsolvable;
-    EXPECT_EQ(solved.ok(), why.empty()) << KindName(kind) << ": " << solved.message();
-    EXPECT_NE(solved.message().find(why), std::string::npos) << KindName(kind) << ": " << solved.message();
+    EXPECT_EQ(solved.ok(), why.empty()) << GetKindName(kind) << ": " << solved.message();
+    EXPECT_NE(solved.message().find(why), std::string::npos) << GetKindName(kind) << ": " << solved.message();
   }
 }
 

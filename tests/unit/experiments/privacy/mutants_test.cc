@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 constexpr double kMutantDelta = 1e-5, kEpsilon0 = 1;
 constexpr std::int64_t kClasses = 10;
 
-std::vector<Claim> ClaimsOf(const std::vector<Answer>& answers) {
+std::vector<Claim> CollectClaims(const std::vector<Answer>& answers) {
   std::vector<Claim> claims;
   for (const Answer& answer : answers) claims.push_back(answer.claim);
   return claims;
@@ -32,8 +32,8 @@ std::vector<Claim> ClaimsOf(const std::vector<Answer>& answers) {
 std::string CheckFloor(const std::vector<Claim>& claims, double floor) {
   for (const Claim& claim : claims) {
     if (claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon) && claim.delta < floor)
-      return "epsilon " + ShortNumber(claim.epsilon) + " is claimed at delta " + ShortNumber(claim.delta) +
-             ", below the floor of " + ShortNumber(floor);
+      return "epsilon " + FormatShortNumber(claim.epsilon) + " is claimed at delta " + FormatShortNumber(claim.delta) +
+             ", below the floor of " + FormatShortNumber(floor);
   }
   return "";
 }
@@ -58,12 +58,12 @@ std::vector<Claim> AsPrinted(const char* method, std::int64_t choices) {
   if (question.method == "dpsd-label") question.values["classes"] = kClasses;
   std::vector<Answer> answers = ComputeEpsilon(question).value();
   std::erase_if(answers, [](const Answer& answer) { return answer.variant.starts_with("one-hot"); });
-  return ClaimsOf(answers);
+  return CollectClaims(answers);
 }
 
 TEST(PrivacyMutants, Equation5OverFewerChoicesIsCaught) {
   for (const std::int64_t choices : {2, 5, 9}) {
-    const double floor = Equation5DeltaFloor(kClasses, choices, kEpsilon0);
+    const double floor = ComputeEquation5DeltaFloor(kClasses, choices, kEpsilon0);
     ASSERT_GT(floor, kMutantDelta);
     const std::vector<Claim> claims = AsPrinted("dpsd-label", choices);
     EXPECT_THAT(CheckFloor(claims, floor), IsEmpty());
@@ -86,7 +86,7 @@ PrivacyEvent Response(std::string_view flaw) {
 }
 
 TEST(PrivacyMutants, SoftLabelFromRandomisedResponseIsCaught) {
-  const double floor = SoftLabelDeltaFloor(3, kEpsilon0);
+  const double floor = ComputeSoftLabelDeltaFloor(3, kEpsilon0);
   ASSERT_GT(floor, kMutantDelta);
   const std::vector<Claim> printed = AsPrinted("dp-dfd", 3);
   EXPECT_THAT(CheckFloor(printed, floor), IsEmpty());
@@ -163,7 +163,7 @@ std::string CheckDrift(const Total& total) {
 
 TEST(PrivacyMutants, BudgetKeptAsARunningDoubleIsCaught) {
   const Total real = [](const std::vector<PrivacyEvent>& events) {
-    return MuSquaredUp(ComposeEvents(kExample, Aggregate(events)).gaussian);
+    return ComputeMuSquaredUp(ComposeEvents(kExample, Aggregate(events)).gaussian);
   };
   EXPECT_THAT(CheckDrift(real), IsEmpty());
   const Total running = [](const std::vector<PrivacyEvent>& events) {

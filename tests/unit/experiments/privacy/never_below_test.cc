@@ -22,19 +22,19 @@ TEST(NeverBelow, GaussianEpsilon) {
   Draw draw(1);
   for (int i = 0; i < 4000; ++i) {
     const double mu = i % 2 == 0 ? draw.Log(kLeast, kMost) : draw.Log(1e-6, 1e4), delta = draw.Delta();
-    const double epsilon = GaussianEpsilon(delta, mu);
+    const double epsilon = ComputeGaussianEpsilon(delta, mu);
     ASSERT_GE(epsilon, 0) << Text({mu, delta});
     if (std::isinf(epsilon)) {
       EXPECT_GT(mu, 1e150) << Text({mu, delta});
       continue;
     }
-    ASSERT_LE(GaussianDeltaOf(epsilon, mu), Exact(delta)) << Text({mu, delta, epsilon});
+    ASSERT_LE(ComputeGaussianDelta(epsilon, mu), Exact(delta)) << Text({mu, delta, epsilon});
     const double less = epsilon * (1 - 1e-9) - 1e-14 * mu * std::max(1.0, mu);
     if (less > 1e-300) {
-      ASSERT_GE(GaussianDeltaOf(less, mu), Exact(delta) * (1 - 2e-15)) << Text({mu, delta, epsilon});
+      ASSERT_GE(ComputeGaussianDelta(less, mu), Exact(delta) * (1 - 2e-15)) << Text({mu, delta, epsilon});
     }
-    ASSERT_LE(epsilon, GaussianEpsilon(delta, draw.More(mu))) << Text({mu, delta});
-    ASSERT_GE(epsilon, GaussianEpsilon(std::min(draw.More(delta), 1 - 1e-16), mu)) << Text({mu, delta});
+    ASSERT_LE(epsilon, ComputeGaussianEpsilon(delta, draw.More(mu))) << Text({mu, delta});
+    ASSERT_GE(epsilon, ComputeGaussianEpsilon(std::min(draw.More(delta), 1 - 1e-16), mu)) << Text({mu, delta});
   }
 }
 
@@ -42,11 +42,11 @@ TEST(NeverBelow, GaussianMuIsNeverAbove) {
   Draw draw(2);
   for (int i = 0; i < 1000; ++i) {
     const double epsilon = draw.Log(1e-300, 1e300), delta = draw.Delta();
-    const double mu = GaussianMu(epsilon, delta);
+    const double mu = ComputeGaussianMu(epsilon, delta);
     if (mu > 0) {
-      ASSERT_LE(GaussianDeltaOf(epsilon, mu), Exact(delta)) << Text({epsilon, delta, mu});
+      ASSERT_LE(ComputeGaussianDelta(epsilon, mu), Exact(delta)) << Text({epsilon, delta, mu});
     }
-    ASSERT_LE(GaussianEpsilon(delta, mu), epsilon) << Text({epsilon, delta, mu});
+    ASSERT_LE(ComputeGaussianEpsilon(delta, mu), epsilon) << Text({epsilon, delta, mu});
   }
 }
 
@@ -55,7 +55,7 @@ TEST(NeverBelow, ComposedMu) {
   for (int i = 0; i < 2000; ++i) {
     const double sensitivity = draw.Log(kLeast, kMost), noise = draw.Log(kLeast, kMost);
     const auto count = static_cast<std::int64_t>(draw.Whole(1, 1e15));
-    const double mu = ComposedMu({{count, sensitivity, noise, 1}});
+    const double mu = ComputeComposedMu({{count, sensitivity, noise, 1}});
     ASSERT_GT(mu, 0) << Text({sensitivity, noise});
     if (std::isinf(mu)) continue;
     const Exact ratio = Exact(sensitivity) / noise;
@@ -69,19 +69,20 @@ TEST(NeverBelow, ComposedResponses) {
     const double epsilon0 = i % 2 == 0 ? draw.Log(kLeast, 1e5) : draw.Log(1e-9, 100), delta = draw.Delta();
     const auto choices = static_cast<std::int64_t>(draw.Whole(2, 1e9));
     const auto count = static_cast<std::int64_t>(i % 100 == 0 ? draw.Whole(1, 20'000) : draw.Whole(1, 200));
-    const double epsilon = ComposedResponseEpsilon(epsilon0, choices, count, delta);
+    const double epsilon = ComputeComposedResponseEpsilon(epsilon0, choices, count, delta);
     const std::string what = Text({epsilon0, static_cast<double>(choices), static_cast<double>(count), delta, epsilon});
     ASSERT_GE(epsilon, 0) << what;
     if (std::isinf(epsilon)) continue;
-    ASSERT_LE(ResponseDeltaOf(epsilon0, choices, count, epsilon), Exact(delta)) << what;
+    ASSERT_LE(ComputeResponseDelta(epsilon0, choices, count, epsilon), Exact(delta)) << what;
     if (epsilon > 1e-300 && epsilon0 < 1e4) {
-      ASSERT_GE(ResponseDeltaOf(epsilon0, choices, count, epsilon * (1 - 1e-8)), Exact(delta) * (1 - 1e-9)) << what;
+      ASSERT_GE(ComputeResponseDelta(epsilon0, choices, count, epsilon * (1 - 1e-8)), Exact(delta) * (1 - 1e-9))
+          << what;
     }
     const double more = draw.More(epsilon0);
     if (delta > 1 - 1e-9) continue;  // what is left of 1 has few digits
-    ASSERT_LE(epsilon, ComposedResponseEpsilon(more, choices, count, delta)) << what;
-    ASSERT_LE(epsilon, ComposedResponseEpsilon(epsilon0, choices, count + 1, delta)) << what;
-    ASSERT_GE(epsilon, ComposedResponseEpsilon(epsilon0, 2 * choices, count, delta) * (1 - 1e-12)) << what;
+    ASSERT_LE(epsilon, ComputeComposedResponseEpsilon(more, choices, count, delta)) << what;
+    ASSERT_LE(epsilon, ComputeComposedResponseEpsilon(epsilon0, choices, count + 1, delta)) << what;
+    ASSERT_GE(epsilon, ComputeComposedResponseEpsilon(epsilon0, 2 * choices, count, delta) * (1 - 1e-12)) << what;
   }
 }
 
@@ -91,7 +92,7 @@ TEST(NeverBelow, RdpOfOneResponse) {
     const double epsilon0 = i % 2 == 0 ? draw.Log(kLeast, kMost) : draw.Log(1e-12, 1e3);
     const double order = 1 + draw.Log(1e-6, 1e8);
     const auto choices = static_cast<std::int64_t>(draw.Whole(2, 1e9));
-    const double rdp = ResponseRdp(epsilon0, choices, order);
+    const double rdp = ComputeResponseRdp(epsilon0, choices, order);
     const std::string what = Text({epsilon0, order, static_cast<double>(choices), rdp});
     ASSERT_GT(rdp, 0) << what;
     const Exact e = epsilon0, a = order;
@@ -113,7 +114,7 @@ TEST(NeverBelow, RdpOfLaplace) {
   for (int i = 0; i < 4000; ++i) {
     const double ratio = i % 2 == 0 ? draw.Log(kLeast, kMost) : draw.Log(1e-12, 1e3);
     const double order = 1 + draw.Log(1e-6, 1e8);
-    const double rdp = LaplaceRdp(ratio, order);
+    const double rdp = ComputeLaplaceRdp(ratio, order);
     const std::string what = Text({ratio, order, rdp});
     ASSERT_GT(rdp, 0) << what;
     ASSERT_LE(rdp, ratio) << what;
@@ -135,7 +136,7 @@ TEST(NeverBelow, RdpOfSubsampledSteps) {
     const bool whole = i % 4 != 0;
     const double order = whole ? draw.Whole(2, 60) : 1 + draw.Log(1e-6, 30);
     if (q > 0.9999 || (!whole && order / z > 400)) continue;
-    const double rdp = SubsampledGaussianRdp(q, z, order);
+    const double rdp = ComputeSubsampledGaussianRdp(q, z, order);
     const std::string what = Text({q, z, order, rdp});
     ASSERT_GT(rdp, 0) << what;
     const Exact truth = SubsampledLogMoment(q, z, order) / (Exact(order) - 1);
@@ -143,9 +144,9 @@ TEST(NeverBelow, RdpOfSubsampledSteps) {
     if (rdp > 1e-300) {
       ASSERT_LE(Exact(rdp), truth * (1 + 1e-10)) << what;
     }
-    ASSERT_LE(rdp, SubsampledGaussianRdp(q, z, draw.More(order)) * (1 + 1e-10)) << what;
-    ASSERT_GE(rdp * (1 + 1e-10), SubsampledGaussianRdp(q, draw.More(z), order)) << what;
-    ASSERT_LE(rdp, SubsampledGaussianRdp(std::min(1.0, draw.More(q)), z, order) * (1 + 1e-10)) << what;
+    ASSERT_LE(rdp, ComputeSubsampledGaussianRdp(q, z, draw.More(order)) * (1 + 1e-10)) << what;
+    ASSERT_GE(rdp * (1 + 1e-10), ComputeSubsampledGaussianRdp(q, draw.More(z), order)) << what;
+    ASSERT_LE(rdp, ComputeSubsampledGaussianRdp(std::min(1.0, draw.More(q)), z, order) * (1 + 1e-10)) << what;
   }
 }
 

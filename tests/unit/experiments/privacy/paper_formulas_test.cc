@@ -18,63 +18,63 @@ GradientFormula Published() {
 }
 
 TEST(PaperFormula, PublishedSettingsDoNotGiveThePublishedEpsilon) {
-  EXPECT_NEAR(GradientFormulaEpsilon(Published())->epsilon, 0.0456348706324, 1e-12);
+  EXPECT_NEAR(ComputeGradientFormulaEpsilon(Published())->epsilon, 0.0456348706324, 1e-12);
   GradientFormula larger = Published();
   larger.norm_bound = 5e-3;
-  EXPECT_NEAR(GradientFormulaEpsilon(larger)->epsilon, 0.261442352573673, 1e-12);
+  EXPECT_NEAR(ComputeGradientFormulaEpsilon(larger)->epsilon, 0.261442352573673, 1e-12);
 }
 
 TEST(PaperFormula, MinimumIsBelowEveryOtherLambda) {
-  const double least = GradientFormulaEpsilon(Published())->epsilon;
+  const double least = ComputeGradientFormulaEpsilon(Published())->epsilon;
   for (double lambda = 1.1; lambda < 1e6; lambda *= 1.3) {
-    EXPECT_GE(*GradientFormulaAt(Published(), lambda), least * (1 - 1e-12)) << lambda;
+    EXPECT_GE(*EvaluateGradientFormula(Published(), lambda), least * (1 - 1e-12)) << lambda;
   }
 }
 
 TEST(PaperFormula, LambdaOfOneIsRefused) {
-  EXPECT_FALSE(GradientFormulaAt(Published(), 1).ok());
-  EXPECT_FALSE(GradientFormulaAt(Published(), 0.5).ok());
-  EXPECT_FALSE(GradientFormulaAt(Published(), std::nan("")).ok());
-  EXPECT_TRUE(GradientFormulaAt(Published(), 1.5).ok());
+  EXPECT_FALSE(EvaluateGradientFormula(Published(), 1).ok());
+  EXPECT_FALSE(EvaluateGradientFormula(Published(), 0.5).ok());
+  EXPECT_FALSE(EvaluateGradientFormula(Published(), std::nan("")).ok());
+  EXPECT_TRUE(EvaluateGradientFormula(Published(), 1.5).ok());
 }
 
 TEST(PaperFormula, UndefinedParametersAreRefused) {
   GradientFormula formula = Published();
   formula.sigma = 0;
-  EXPECT_EQ(GradientFormulaEpsilon(formula).status().code(), StatusCode::usage);
+  EXPECT_EQ(ComputeGradientFormulaEpsilon(formula).status().code(), StatusCode::usage);
   formula = Published();
   formula.delta = 0;
-  EXPECT_FALSE(GradientFormulaEpsilon(formula).ok());
+  EXPECT_FALSE(ComputeGradientFormulaEpsilon(formula).ok());
   formula = Published();
   formula.norm_bound = std::nan("");
-  EXPECT_FALSE(GradientFormulaEpsilon(formula).ok());
-  EXPECT_FALSE(RonaFormulaEpsilon(0.5, 3200, 1e-5, 0).ok());
+  EXPECT_FALSE(ComputeGradientFormulaEpsilon(formula).ok());
+  EXPECT_FALSE(ComputeRonaFormulaEpsilon(0.5, 3200, 1e-5, 0).ok());
   EXPECT_FALSE(LabelFormulaEpsilon(0).ok());
 }
 
 TEST(PaperFormula, StepsThatEpsilonOneAndTenWouldBuy) {
   GradientFormula formula = Published();
-  EXPECT_NEAR(*GradientFormulaRows(formula, 1) / 256, 59681, 1);
+  EXPECT_NEAR(*ComputeGradientFormulaRows(formula, 1) / 256, 59681, 1);
   formula.norm_bound = 5e-3;
-  EXPECT_NEAR(*GradientFormulaRows(formula, 1) / 256, 2387, 1);
-  EXPECT_NEAR(*GradientFormulaRows(formula, 10) / 256, 139273, 1);
+  EXPECT_NEAR(*ComputeGradientFormulaRows(formula, 1) / 256, 2387, 1);
+  EXPECT_NEAR(*ComputeGradientFormulaRows(formula, 10) / 256, 139273, 1);
 }
 
 TEST(PaperFormula, SigmaForAnEpsilonGivesThatEpsilon) {
   GradientFormula formula = Published();
-  formula.sigma = *GradientFormulaSigma(formula, 1);
-  EXPECT_NEAR(GradientFormulaEpsilon(formula)->epsilon, 1, 1e-9);
+  formula.sigma = *ComputeGradientFormulaSigma(formula, 1);
+  EXPECT_NEAR(ComputeGradientFormulaEpsilon(formula)->epsilon, 1, 1e-9);
 }
 
 // The formula falls with C^2 although a public constant cannot change privacy: why it is no guarantee.
 TEST(PaperFormula, FallsWithTheNormBoundAlthoughPrivacyCannot) {
   GradientFormula smaller = Published();
   smaller.norm_bound = 1e-4;
-  EXPECT_LT(GradientFormulaEpsilon(smaller)->epsilon, GradientFormulaEpsilon(Published())->epsilon / 5);
+  EXPECT_LT(ComputeGradientFormulaEpsilon(smaller)->epsilon, ComputeGradientFormulaEpsilon(Published())->epsilon / 5);
 }
 
 TEST(PaperFormula, RonaReproducesItsPublishedFigure) {
-  EXPECT_NEAR(*RonaFormulaEpsilon(0.5, 3200, 1e-5, 10), 9.597, 0.001);
+  EXPECT_NEAR(*ComputeRonaFormulaEpsilon(0.5, 3200, 1e-5, 10), 9.597, 0.001);
 }
 
 }  // namespace

@@ -24,60 +24,61 @@ Claim Proven() {
 }
 
 TEST(PrivacyStatement, OneLineSaysEverythingThatBelongsToAnEpsilon) {
-  EXPECT_EQ(StatementLine(Proven()), "ε ≤ 2.997 (example, add-remove, δ=1e-05, rdp)");
+  EXPECT_EQ(FormatStatementLine(Proven()), "ε ≤ 2.997 (example, add-remove, δ=1e-05, rdp)");
 }
 
 TEST(PrivacyStatement, PaperFormulasAreMarkedAndNoGuarantee) {
   Claim claim = Proven();
   claim.status = ClaimStatus::paper_formula;
   claim.accountant = "paper:dpdfd-thm3";
-  EXPECT_EQ(StatementLine(claim), "ε = 2.997† (example, add-remove, δ=1e-05, paper:dpdfd-thm3, not a guarantee)");
+  EXPECT_EQ(FormatStatementLine(claim), "ε = 2.997† (example, add-remove, δ=1e-05, paper:dpdfd-thm3, not a guarantee)");
 }
 
 TEST(PrivacyStatement, AFormulaOfALabelSaysThatPicturesArePublic) {
   Claim claim = Proven();
   claim.status = ClaimStatus::paper_formula;
   claim.adjacency = Adjacency::label;
-  EXPECT_THAT(StatementSentence(claim), HasSubstr("gives 2.997† here for a label alone (pictures are public)."));
+  EXPECT_THAT(FormatStatementSentence(claim), HasSubstr("gives 2.997† here for a label alone (pictures are public)."));
 }
 
 TEST(PrivacyStatement, ADeltaThatIsNotStatedIsNotZero) {
   Claim claim = Proven();
-  EXPECT_EQ(DeltaText(claim), "1e-5");
+  EXPECT_EQ(FormatDelta(claim), "1e-5");
   claim.status = ClaimStatus::paper_formula;
   claim.delta = 0;
   claim.accountant = "quoted:p/t";
-  EXPECT_EQ(DeltaText(claim), "0");
+  EXPECT_EQ(FormatDelta(claim), "0");
   claim.delta_stated = false;
-  EXPECT_EQ(DeltaText(claim), "not stated");
-  EXPECT_EQ(StatementLine(claim), "ε = 2.997† (example, add-remove, δ not stated, quoted:p/t, not a guarantee)");
+  EXPECT_EQ(FormatDelta(claim), "not stated");
+  EXPECT_EQ(FormatStatementLine(claim), "ε = 2.997† (example, add-remove, δ not stated, quoted:p/t, not a guarantee)");
 }
 
 TEST(PrivacyStatement, UnboundedClaimsGiveTheirReason) {
   Claim claim;
   claim.reason = "seeded-noise";
-  EXPECT_EQ(StatementLine(claim), "ε = ∞ (seeded-noise; example, replace)");
-  EXPECT_THAT(StatementSentence(claim), HasSubstr("whoever knows the seed"));
+  EXPECT_EQ(FormatStatementLine(claim), "ε = ∞ (seeded-noise; example, replace)");
+  EXPECT_THAT(FormatStatementSentence(claim), HasSubstr("whoever knows the seed"));
 }
 
 TEST(PrivacyStatement, AuditsAreLowerBoundsRoundedDown) {
   Claim claim = Proven();
   claim.status = ClaimStatus::audited;
   claim.lower = 1.2999;
-  EXPECT_THAT(StatementLine(claim), HasSubstr("≥ 1.299"));
+  EXPECT_THAT(FormatStatementLine(claim), HasSubstr("≥ 1.299"));
 }
 
 TEST(PrivacyStatement, HugeEpsilonIsCalledWhatItIs) {
   const std::vector<Claim> claims = PlannedClaims(GradientStudent(Reading::working));
   const Claim* teacher = Find(claims, Adjacency::teacher, Neighbour::replace);
-  EXPECT_THAT(StatementLine(*teacher), HasSubstr("ε ≤ 541289.259 (teacher, replace, δ=1e-05, exact-gdp)"));
-  EXPECT_THAT(StatementSentence(*teacher), HasSubstr("protects nothing in practice"));
-  EXPECT_THAT(StatementSentence(*Find(claims, Adjacency::answer, Neighbour::answer)), HasSubstr("no training example"));
+  EXPECT_THAT(FormatStatementLine(*teacher), HasSubstr("ε ≤ 541289.259 (teacher, replace, δ=1e-05, exact-gdp)"));
+  EXPECT_THAT(FormatStatementSentence(*teacher), HasSubstr("protects nothing in practice"));
+  EXPECT_THAT(FormatStatementSentence(*Find(claims, Adjacency::answer, Neighbour::answer)),
+              HasSubstr("no training example"));
 }
 
 TEST(PrivacyStatement, DeltaAboveOneOverNIsWarnedOf) {
-  EXPECT_EQ(DeltaWarning(Proven(), 8000), "");
-  EXPECT_THAT(DeltaWarning(Proven(), 162'000), HasSubstr("larger than 1/N"));
+  EXPECT_EQ(FormatDeltaWarning(Proven(), 8000), "");
+  EXPECT_THAT(FormatDeltaWarning(Proven(), 162'000), HasSubstr("larger than 1/N"));
 }
 
 TEST(PrivacyStatement, EveryReasonHasASentence) {

@@ -122,7 +122,7 @@ TEST(Relation, VotesCostRootTwoReplacedAndOneZeroed) {
 
 TEST(Relation, VoteSumIsExactlyTwoOverVariance) {
   const Composition sum = ComposeEvents(kMember, {Votes()});
-  EXPECT_EQ(MuSquaredUp(sum.gaussian), 1.0);
+  EXPECT_EQ(ComputeMuSquaredUp(sum.gaussian), 1.0);
 }
 
 TEST(Relation, ExampleClaimOfVotesNamesItsShards) {
@@ -152,12 +152,12 @@ TEST(Relation, StepsOverAllExamplesAreExactAndRestOnNoSampling) {
   std::vector<std::string> assumptions;
   const Bound added = ComputeRelationBound(kAdded, {steps}, kDelta, &assumptions);
   EXPECT_EQ(added.accountant, "exact-gdp");
-  EXPECT_EQ(added.epsilon, RoundEpsilonUp(GaussianEpsilon(kDelta, ComposedMu({{80, 0.1, 0.2, 1}}))));
-  EXPECT_NEAR(added.epsilon, GaussianEpsilon(kDelta, std::sqrt(80.0) / 2), 1e-3);
+  EXPECT_EQ(added.epsilon, RoundEpsilonUp(ComputeGaussianEpsilon(kDelta, ComputeComposedMu({{80, 0.1, 0.2, 1}}))));
+  EXPECT_NEAR(added.epsilon, ComputeGaussianEpsilon(kDelta, std::sqrt(80.0) / 2), 1e-3);
   EXPECT_EQ(assumptions, std::vector<std::string>());
   const Bound replaced = ComputeRelationBound(kExample, {steps}, kDelta, nullptr);
   EXPECT_EQ(replaced.accountant, "exact-gdp");
-  EXPECT_NEAR(replaced.epsilon, GaussianEpsilon(kDelta, std::sqrt(80.0)), 1e-3);
+  EXPECT_NEAR(replaced.epsilon, ComputeGaussianEpsilon(kDelta, std::sqrt(80.0)), 1e-3);
 }
 
 TEST(Relation, FullBatchStepsCostMoreThanSampledOnes) {
@@ -228,7 +228,7 @@ TEST(Relation, SampledStepsTakeTheSmallerOfTwoBounds) {
   const PrivacyEvent steps = Steps();
   const double z = steps.noise_std / steps.sensitivity;
   const double rdp =
-      SubsampledGaussianEpsilon(steps.sampling_rate, z, static_cast<double>(steps.count), kDelta).epsilon;
+      ComputeSubsampledGaussianEpsilon(steps.sampling_rate, z, static_cast<double>(steps.count), kDelta).epsilon;
   EXPECT_LT(Epsilon(kAdded, steps), rdp);
   EXPECT_GT(Epsilon(kAdded, steps), 0.8 * rdp);
 }

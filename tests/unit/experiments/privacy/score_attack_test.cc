@@ -21,7 +21,7 @@ std::vector<double> Normals(std::size_t n, double mean, unsigned seed) {
 }
 
 TEST(ScoreEpsilon, OfGaussiansStaysBelowTheTruthAndComesNear) {
-  const double mu = 2, truth = GaussianEpsilon(1e-5, mu);
+  const double mu = 2, truth = ComputeGaussianEpsilon(1e-5, mu);
   const double lower = ScoreEpsilonLower(Normals(200'000, mu, 1), Normals(200'000, 0, 2), 1e-5, 0.95);
   EXPECT_LE(lower, truth);
   EXPECT_GT(lower, 0.4 * truth);
@@ -85,20 +85,20 @@ TEST(AttackMu, OfExactRatesApproachesMu) {
 }
 
 TEST(ClopperPearson, MatchesPublishedLimits) {
-  const RateLimits limits = ClopperPearsonLimits(10, 100, 0.95);  // 0.0490 to 0.1762 (Clopper and Pearson 1934)
+  const RateLimits limits = ComputeClopperPearsonLimits(10, 100, 0.95);  // 0.0490 to 0.1762 (Clopper and Pearson 1934)
   EXPECT_NEAR(limits.low, 0.0490, 5e-5);
   EXPECT_NEAR(limits.high, 0.1762, 5e-5);
-  EXPECT_EQ(ClopperPearsonLimits(0, 10, 0.95).low, 0);
-  EXPECT_EQ(ClopperPearsonLimits(11, 10, 0.95).high, 1);
+  EXPECT_EQ(ComputeClopperPearsonLimits(0, 10, 0.95).low, 0);
+  EXPECT_EQ(ComputeClopperPearsonLimits(11, 10, 0.95).high, 1);
 }
 
 TEST(OneRunPower, IsTheEpsilonWhoseUsualGuessesRefuteZero) {
   const OneRunAudit audit{1000, 100, 0};
-  const double epsilon = OneRunDetectableEpsilon(audit, 1e-5, 0.05);
+  const double epsilon = ComputeOneRunDetectableEpsilon(audit, 1e-5, 0.05);
   const auto correct = static_cast<std::int64_t>(std::ceil(100 / (1 + std::exp(-epsilon)) - 1e-9));
-  EXPECT_GT(OneRunEpsilonLower({1000, 100, correct}, 1e-5, 0.05), 0);
-  EXPECT_EQ(OneRunEpsilonLower({1000, 100, correct - 1}, 1e-5, 0.05), 0);
-  EXPECT_TRUE(std::isinf(OneRunDetectableEpsilon({4, 2, 0}, 1e-5, 0.05)));
+  EXPECT_GT(ComputeOneRunEpsilonLower({1000, 100, correct}, 1e-5, 0.05), 0);
+  EXPECT_EQ(ComputeOneRunEpsilonLower({1000, 100, correct - 1}, 1e-5, 0.05), 0);
+  EXPECT_TRUE(std::isinf(ComputeOneRunDetectableEpsilon({4, 2, 0}, 1e-5, 0.05)));
 }
 
 // At least so many of the trials of a coin that falls right with `rate`.
@@ -114,22 +114,22 @@ double BinomialTail(std::int64_t trials, std::int64_t least, double rate) {
 
 TEST(OneRunPower, IsTheRateOfRightGuessesThatIsUsuallyFound) {
   const OneRunAudit audit{1000, 100, 0};
-  const double rate = OneRunNeededAccuracy(audit, 1e-5, 0.05, 0.8);
+  const double rate = ComputeOneRunNeededAccuracy(audit, 1e-5, 0.05, 0.8);
   std::int64_t least = 50;
-  while (OneRunEpsilonLower({1000, 100, least}, 1e-5, 0.05) == 0) ++least;
+  while (ComputeOneRunEpsilonLower({1000, 100, least}, 1e-5, 0.05) == 0) ++least;
   EXPECT_NEAR(BinomialTail(100, least, rate), 0.8, 1e-9);
-  EXPECT_TRUE(std::isinf(OneRunNeededAccuracy({4, 2, 0}, 1e-5, 0.05, 0.8)));
-  EXPECT_TRUE(std::isinf(OneRunNeededAccuracy(audit, 1e-5, 0.05, 1)));
+  EXPECT_TRUE(std::isinf(ComputeOneRunNeededAccuracy({4, 2, 0}, 1e-5, 0.05, 0.8)));
+  EXPECT_TRUE(std::isinf(ComputeOneRunNeededAccuracy(audit, 1e-5, 0.05, 1)));
 }
 
 // Randomised response does what epsilon allows: no bound may be smaller than its probability, and where all guesses are
 // right it is that.
 TEST(OneRunTradeOff, OfRandomisedResponseIsNeverExceeded) {
   const double right = 1 / (1 + std::exp(-1.0));
-  const TradeOff curve = PairsTradeOff({{1, 0}});
+  const TradeOff curve = MakePairsTradeOff({{1, 0}});
   for (std::int64_t correct = 8; correct < 20; ++correct)
-    EXPECT_GE(OneRunTradeOffPValue({20, 20, correct}, curve), BinomialTail(20, correct, right)) << correct;
-  EXPECT_NEAR(OneRunTradeOffPValue({20, 20, 20}, curve) / std::pow(right, 20), 1, 1e-9);
+    EXPECT_GE(ComputeOneRunTradeOffPValue({20, 20, correct}, curve), BinomialTail(20, correct, right)) << correct;
+  EXPECT_NEAR(ComputeOneRunTradeOffPValue({20, 20, 20}, curve) / std::pow(right, 20), 1, 1e-9);
 }
 
 // Each coin under noise of its own, guessed as well as can be: no probability may be larger than the bound.
@@ -137,7 +137,7 @@ TEST(OneRunTradeOff, OfGaussianNoiseIsNeverExceeded) {
   for (const double mu : {0.3, 1.0, 2.0}) {
     const double right = std::erfc(-mu / 2 / std::sqrt(2.0)) / 2;
     for (std::int64_t correct = 25; correct <= 50; ++correct)
-      EXPECT_GE(OneRunTradeOffPValue({50, 50, correct}, GaussianTradeOff(mu)) * (1 + 1e-9),
+      EXPECT_GE(ComputeOneRunTradeOffPValue({50, 50, correct}, MakeGaussianTradeOff(mu)) * (1 + 1e-9),
                 BinomialTail(50, correct, right))
           << mu << " " << correct;
   }
@@ -146,19 +146,19 @@ TEST(OneRunTradeOff, OfGaussianNoiseIsNeverExceeded) {
 // A mechanism of mu = 2 that is claimed to have 0.2 is found out; one that has 0.2 is not.
 TEST(OneRunTradeOff, RefutesNoiseThatIsTooSmall) {
   const OneRunAudit leaky{500, 500, 420}, honest{500, 500, 270};
-  EXPECT_LT(OneRunTradeOffPValue(leaky, GaussianTradeOff(0.2)), 1e-9);
-  EXPECT_GT(OneRunTradeOffPValue(honest, GaussianTradeOff(0.2)), 0.05);
-  EXPECT_GT(OneRunMuLower(leaky, 0.05), 0.6);
-  EXPECT_LT(OneRunMuLower(leaky, 0.05), 2);
-  EXPECT_LT(OneRunMuLower(honest, 0.05), 0.2);
+  EXPECT_LT(ComputeOneRunTradeOffPValue(leaky, MakeGaussianTradeOff(0.2)), 1e-9);
+  EXPECT_GT(ComputeOneRunTradeOffPValue(honest, MakeGaussianTradeOff(0.2)), 0.05);
+  EXPECT_GT(ComputeOneRunMuLower(leaky, 0.05), 0.6);
+  EXPECT_LT(ComputeOneRunMuLower(leaky, 0.05), 2);
+  EXPECT_LT(ComputeOneRunMuLower(honest, 0.05), 0.2);
 }
 
 TEST(OneRunTradeOff, SaysNothingOutOfRange) {
-  EXPECT_EQ(OneRunTradeOffPValue({10, 11, 3}, GaussianTradeOff(1)), 1);
-  EXPECT_EQ(OneRunTradeOffPValue({10, 10, 0}, GaussianTradeOff(1)), 1);
-  EXPECT_EQ(OneRunMuLower({10, 10, 11}, 0.05), 0);
-  EXPECT_EQ(OneRunMuLower({10, 10, 10}, 0), 0);
-  const TradeOff curve = GaussianTradeOff(1);
+  EXPECT_EQ(ComputeOneRunTradeOffPValue({10, 11, 3}, MakeGaussianTradeOff(1)), 1);
+  EXPECT_EQ(ComputeOneRunTradeOffPValue({10, 10, 0}, MakeGaussianTradeOff(1)), 1);
+  EXPECT_EQ(ComputeOneRunMuLower({10, 10, 11}, 0.05), 0);
+  EXPECT_EQ(ComputeOneRunMuLower({10, 10, 10}, 0), 0);
+  const TradeOff curve = MakeGaussianTradeOff(1);
   EXPECT_EQ(curve(0), 0);
   EXPECT_EQ(curve(1), 1);
   EXPECT_NEAR(curve(0.5), std::erfc(1 / std::sqrt(2.0)) / 2, 1e-15);

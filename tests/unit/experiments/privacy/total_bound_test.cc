@@ -23,7 +23,7 @@ struct Case {
   std::vector<PrivacyEvent> events;
 };
 
-Bound TotalOf(const Case& one) {
+Bound ComputeTotal(const Case& one) {
   return ComputeTotalBound({ComputeChargedEvents({&one.spec, one.teacher}, one.events)}, one.spec.privacy.delta);
 }
 
@@ -40,7 +40,7 @@ const Claim* BestExample(const std::vector<Claim>& claims) {
 void ExpectSameAnswer(const Case& one, const std::string& what) {
   const std::vector<Claim> claims = ComputeClaims({&one.spec, one.teacher}, one.events);
   const Claim* best = BestExample(claims);
-  const Bound total = TotalOf(one);
+  const Bound total = ComputeTotal(one);
   EXPECT_EQ(best != nullptr, std::isfinite(total.epsilon)) << what << ": " << total.epsilon << " " << total.reason;
   if (best == nullptr) {
     EXPECT_FALSE(total.reason.empty()) << what;
@@ -109,7 +109,7 @@ std::vector<PrivacyEvent> AllEvents() {
 }
 
 // Those that the trial may have.
-std::vector<std::vector<Claim>> TeachersOf(const TrialSpec& spec) {
+std::vector<std::vector<Claim>> ListTeacherClaims(const TrialSpec& spec) {
   if (FindKind(spec) == TrialKind::dpsgd_student || spec.role == Role::teacher) return {{}};
   return Teachers();
 }
@@ -117,7 +117,7 @@ std::vector<std::vector<Claim>> TeachersOf(const TrialSpec& spec) {
 TEST(Totals, AskForWhatClaimsAskFor) {
   int cases = 0;
   for (const TrialSpec& spec : Trials())
-    for (const std::vector<Claim>& teacher : TeachersOf(spec))
+    for (const std::vector<Claim>& teacher : ListTeacherClaims(spec))
       for (const PrivacyEvent& event : AllEvents()) {
         const std::string what = spec.method + ", reading " + std::to_string(static_cast<int>(spec.reading)) +
                                  ", kind " + std::to_string(static_cast<int>(event.kind)) + ", teacher " +
@@ -149,10 +149,10 @@ TEST(Totals, AugmentedDpSgdIsUnboundedWithoutItsFact) {
     Case one{DpSgd(role), {}, {}};
     one.spec.inputs.augment = Augment::affine;
     one.events = PlanEvents(one.spec).value();
-    EXPECT_TRUE(std::isfinite(TotalOf(one).epsilon));
+    EXPECT_TRUE(std::isfinite(ComputeTotal(one).epsilon));
     for (PrivacyEvent& event : one.events) std::erase(event.facts, kFactPerExampleAugmentation);
-    EXPECT_EQ(TotalOf(one).epsilon, kInfinity);
-    EXPECT_EQ(TotalOf(one).reason, reason::kUnrecordedAugmentation);
+    EXPECT_EQ(ComputeTotal(one).epsilon, kInfinity);
+    EXPECT_EQ(ComputeTotal(one).reason, reason::kUnrecordedAugmentation);
     EXPECT_TRUE(
         FindTotalAboveBudget({ComputeChargedEvents({&one.spec, {}}, one.events)}, Budget{1e300, 0.5}).has_value());
   }
@@ -162,9 +162,9 @@ TEST(Totals, VotesOverDataDependentShardsAreUnbounded) {
   TrialSpec ensemble = Teacher("ensemble");
   ensemble.shards.partition = Partition::dirichlet;
   Case one{VoteStudent(), PlannedClaims(ensemble), PlanEvents(VoteStudent()).value()};
-  EXPECT_EQ(TotalOf(one).reason, reason::kShardsFollowExamples);
+  EXPECT_EQ(ComputeTotal(one).reason, reason::kShardsFollowExamples);
   one.teacher = PlannedClaims(Teacher("ensemble"));
-  EXPECT_TRUE(std::isfinite(TotalOf(one).epsilon));
+  EXPECT_TRUE(std::isfinite(ComputeTotal(one).epsilon));
 }
 
 TEST(Totals, ReleasesOfATrialThatNobodyKnowsAreUnbounded) {
@@ -184,7 +184,7 @@ TEST(Totals, LedgerOfAnOlderProgramIsUnboundedWithAReason) {
       ASSERT_EQ(json.find("facts"), std::string::npos);
       event = DecodeEvent(json).value();
     }
-    const Bound total = TotalOf({spec, {}, old});
+    const Bound total = ComputeTotal({spec, {}, old});
     EXPECT_EQ(total.epsilon, kInfinity);
     EXPECT_TRUE(total.reason.starts_with("unrecorded-")) << total.reason;
     EXPECT_NE(DescribeReason(total.reason), total.reason);
@@ -230,7 +230,7 @@ TEST(WithdrawUnsupportedClaims, TakesWhatTheLedgerDoesNotSupportAndLeavesTheRest
 // Claims that were made by today's rules stand, whatever the trial is.
 TEST(WithdrawUnsupportedClaims, LeavesWhatClaimsForSays) {
   for (const TrialSpec& spec : Trials())
-    for (const std::vector<Claim>& teacher : TeachersOf(spec)) {
+    for (const std::vector<Claim>& teacher : ListTeacherClaims(spec)) {
       const std::vector<PrivacyEvent> events = PlanEvents(spec).value();
       const std::vector<Claim> made = ComputeClaims({&spec, teacher}, events);
       std::vector<Claim> claims = made;

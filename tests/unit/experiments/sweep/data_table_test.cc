@@ -120,7 +120,7 @@ TEST(DataTable, EveryFieldSurvivesJson) {
   const auto back = DecodeTrialSpec(EncodeTrialSpec(spec));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(EncodeTrialSpec(*back), EncodeTrialSpec(spec));
-  EXPECT_EQ(CanonicalEncoding(*back), CanonicalEncoding(spec));
+  EXPECT_EQ(EncodeCanonically(*back), EncodeCanonically(spec));
   EXPECT_EQ(back->data->split.test_source, data.split.test_source);
   EXPECT_EQ(back->data->std, data.std);
 }

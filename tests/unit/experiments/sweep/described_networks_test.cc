@@ -23,7 +23,7 @@ std::string Mine(const std::string& layers, const std::string& use = kUse) {
   return kHead + "[network.mine]\nlayers = [\n" + layers + "]\n" + use;
 }
 
-std::string LayersOf(const std::string& text) {
+std::string ListLayers(const std::string& text) {
   const SweepPlan plan = GoodPlan(text);
   if (plan.trials.empty() || !plan.trials.back().layers) return "none";
   return *plan.trials.back().layers;
@@ -42,7 +42,7 @@ TEST(DescribedNetwork, IsWrittenOutInTheTrial) {
 
 TEST(DescribedNetwork, BlocksAreWrittenOut) {
   EXPECT_EQ(
-      LayersOf(Mine(
+      ListLayers(Mine(
           R"({ kind = "repeat", times = 2, first = 1, name = "s", layers = [{ kind = "conv", out = 4, kernel = 1 }, "relu"] },
 { kind = "residual", shortcut = "A", name = "r", layers = [{ kind = "conv", out = 8, kernel = 3, stride = 2, padding = 1, name = "c" }] },
 "spatial_mean", )" +
@@ -51,7 +51,7 @@ TEST(DescribedNetwork, BlocksAreWrittenOut) {
       "conv name=r.c out=8 kernel=3 stride=2 padding=1; pad_shortcut out=8 stride=2 inputs=3; add inputs=4,5; "
       "spatial_mean; linear name=fc out=classes");
   EXPECT_EQ(
-      LayersOf(Mine(
+      ListLayers(Mine(
           R"({ kind = "basic_block", out = 4, stride = 2, times = 2, norm = "group", groups = 2, shortcut = "B", shortcut_name = "downsample", name = "layer1" },
 "spatial_mean", )" +
           kEnd)),
@@ -72,14 +72,14 @@ TEST(DescribedNetwork, BlockIsWhatItsLayersAre) {
   for (const char* option : {"A", "B"}) {
     const std::string shortcut = std::string("shortcut = \"") + option + "\"";
     const std::string stem = "{ kind = \"conv\", out = 4, kernel = 1, name = \"stem\" },\n";
-    EXPECT_EQ(LayersOf(Mine(stem + "{ kind = \"basic_block\", out = 8, stride = 2, times = 2, name = \"l\", " +
-                                shortcut + " },\n\"spatial_mean\", " + kEnd,
-                            kTaught)),
-              LayersOf(Mine(stem + "{ kind = \"residual\", name = \"l.0\", " + shortcut + ", layers = [" +
-                                with("stride = 2,") + "] }, \"relu\",\n" +
-                                "{ kind = \"residual\", name = \"l.1\", layers = [" + with("") +
-                                "] }, \"relu\", \"spatial_mean\", " + kEnd,
-                            kTaught)));
+    EXPECT_EQ(ListLayers(Mine(stem + "{ kind = \"basic_block\", out = 8, stride = 2, times = 2, name = \"l\", " +
+                                  shortcut + " },\n\"spatial_mean\", " + kEnd,
+                              kTaught)),
+              ListLayers(Mine(stem + "{ kind = \"residual\", name = \"l.0\", " + shortcut + ", layers = [" +
+                                  with("stride = 2,") + "] }, \"relu\",\n" +
+                                  "{ kind = \"residual\", name = \"l.1\", layers = [" + with("") +
+                                  "] }, \"relu\", \"spatial_mean\", " + kEnd,
+                              kTaught)));
   }
 }
 

@@ -65,23 +65,23 @@ bool SelectsKind(const SpecKey& key) {
 
 TEST(Identity, EveryIdentityKeyThatAppliesChangesTheId) {
   for (const TrialSpec& spec : Samples()) {
-    for (const SpecKey& key : SpecKeys()) {
+    for (const SpecKey& key : ListSpecKeys()) {
       if (key.set == nullptr || !key.identity || !key.AppliesTo(FindKind(spec), spec.source)) continue;
       TrialSpec edited = spec;
       key.set(edited, Edited(key, spec));
-      EXPECT_NE(ComputeTrialId(edited), ComputeTrialId(spec)) << KindName(FindKind(spec)) << " " << key.name;
+      EXPECT_NE(ComputeTrialId(edited), ComputeTrialId(spec)) << GetKindName(FindKind(spec)) << " " << key.name;
     }
   }
 }
 
 TEST(Identity, NoOtherKeyChangesTheId) {
   for (const TrialSpec& spec : Samples()) {
-    for (const SpecKey& key : SpecKeys()) {
+    for (const SpecKey& key : ListSpecKeys()) {
       const bool counts = key.identity && key.AppliesTo(FindKind(spec), spec.source);
       if (key.set == nullptr || counts || SelectsKind(key)) continue;
       TrialSpec edited = spec;
       key.set(edited, Edited(key, spec));
-      EXPECT_EQ(ComputeTrialId(edited), ComputeTrialId(spec)) << KindName(FindKind(spec)) << " " << key.name;
+      EXPECT_EQ(ComputeTrialId(edited), ComputeTrialId(spec)) << GetKindName(FindKind(spec)) << " " << key.name;
     }
   }
 }
@@ -92,7 +92,7 @@ TEST(Identity, IdsOfEarlierVersionsStay) {
   const std::vector<std::string> ids = {"4d00061ff150efce", "acf58ea6db0f8c6c", "32be8749f22ad3d1", "707d2aa3cb244c49",
                                         "65406fe68e4b6e46", "b551f7f525a668ee", "cf7fc2ad964afc56", "135f50892723127a"};
   for (std::size_t i = 0; i < ids.size(); ++i)
-    EXPECT_EQ(ComputeTrialId(samples[i]).Hex(), ids[i]) << KindName(FindKind(samples[i]));
+    EXPECT_EQ(ComputeTrialId(samples[i]).Hex(), ids[i]) << GetKindName(FindKind(samples[i]));
   EXPECT_EQ(ComputeTrialId(samples.back()).Hex(), "0582240e9c78410b");
 }
 
@@ -111,9 +111,9 @@ TEST(Identity, LoadedTeacherIsIdentifiedByItsBytes) {
 
 TEST(Identity, OutputsThatAreNotNamedLeaveTheEncoding) {
   TrialSpec spec = Samples()[static_cast<std::size_t>(TrialKind::loaded_teacher)];
-  EXPECT_EQ(CanonicalEncoding(spec).find("outputs"), std::string::npos);
+  EXPECT_EQ(EncodeCanonically(spec).find("outputs"), std::string::npos);
   spec.outputs = "0 217";
-  EXPECT_NE(CanonicalEncoding(spec).find("outputs"), std::string::npos);
+  EXPECT_NE(EncodeCanonically(spec).find("outputs"), std::string::npos);
 }
 
 TEST(Identity, ExecutionKeysAreNotIdentity) {
@@ -194,14 +194,14 @@ std::vector<std::pair<std::string, std::string>> Entries(const std::string& byte
 
 TEST(Identity, EncodingIsLengthPrefixedWithSortedUniqueKeys) {
   for (const TrialSpec& spec : Samples()) {
-    const auto entries = Entries(CanonicalEncoding(spec));
+    const auto entries = Entries(EncodeCanonically(spec));
     for (std::size_t i = 1; i < entries.size(); ++i) EXPECT_LT(entries[i - 1].first, entries[i].first);
     EXPECT_EQ(entries[0].second, "retort-trial-1");
   }
 }
 
 TEST(Identity, EncodingHoldsTheExactBitsOfDoubles) {
-  const auto entries = Entries(CanonicalEncoding(Samples()[3]));
+  const auto entries = Entries(EncodeCanonically(Samples()[3]));
   const std::map<std::string, std::string> values(entries.begin(), entries.end());
   const double lr = 1e-3;
   EXPECT_EQ(values.at("lr"), std::string(reinterpret_cast<const char*>(&lr), 8));
@@ -211,13 +211,13 @@ TEST(Identity, EncodingHoldsTheExactBitsOfDoubles) {
 
 TEST(Identity, IdIsTheFirstSixteenDigitsOfTheDigest) {
   for (const TrialSpec& spec : Samples()) {
-    EXPECT_EQ(ComputeTrialId(spec).Hex(), Sha256Hex(CanonicalEncoding(spec)).substr(0, 16));
+    EXPECT_EQ(ComputeTrialId(spec).Hex(), ComputeSha256Hex(EncodeCanonically(spec)).substr(0, 16));
   }
 }
 
 TEST(Identity, Sha256MatchesTheStandard) {
-  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(ComputeSha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(ComputeSha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 }  // namespace

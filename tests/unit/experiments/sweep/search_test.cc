@@ -105,7 +105,7 @@ TEST(SweepSearch, RatesHaveFewDigitsAndSpreadOverDecades) {
   const SweepPlan plan = GoodPlan(Searching("method = \"latin-hypercube\"\ntrials = 30\n"));
   int below = 0;
   for (const TrialSpec& trial : plan.trials) {
-    EXPECT_LE(KeyText(trial, "lr").size(), 8U) << KeyText(trial, "lr");
+    EXPECT_LE(FormatKey(trial, "lr").size(), 8U) << FormatKey(trial, "lr");
     below += trial.optimization.lr < 0.01 ? 1 : 0;
   }
   EXPECT_EQ(below, 10);  // a third of three decades

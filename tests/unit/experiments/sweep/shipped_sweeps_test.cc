@@ -44,7 +44,7 @@ TEST(ShippedSweeps, QuickstartIsFourTeachersThenSevenStudents) {
 TEST(ShippedSweeps, PlanningTwiceGivesTheSameIds) {
   const SweepPlan once = Shipped("quickstart.toml"), twice = Shipped("quickstart.toml");
   for (std::size_t i = 0; i < once.trials.size(); ++i) {
-    EXPECT_EQ(CanonicalEncoding(once.trials[i]), CanonicalEncoding(twice.trials[i]));
+    EXPECT_EQ(EncodeCanonically(once.trials[i]), EncodeCanonically(twice.trials[i]));
   }
 }
 
@@ -78,7 +78,7 @@ TEST(ShippedSweeps, ImageNetTable3IsNineLoadedTeachersAtThreeBudgets) {
   std::size_t weighed = 0;
   hooks.digest_file = [&weighed](const std::string& path) -> Result<std::string> {
     ++weighed;
-    return Sha256Hex(path);
+    return ComputeSha256Hex(path);
   };
   hooks.lookup = [](const std::string&) -> std::optional<std::string> { return "/data"; };
   const std::string path = std::string(RETORT_SOURCE_DIR) + "/experiments/configs/dpdfd-ijcai23/table3.toml";

@@ -46,18 +46,18 @@ TEST(SideInformation, SpreadLabelsRestOnPublicPictures) {
   TrialSpec student;
   student.source = QuerySource::public_split;
   student.labels.neighbours = 10;
-  EXPECT_EQ(SideInformation(student, nullptr), "public pictures, domain knowledge");
+  EXPECT_EQ(DescribeSideInformation(student, nullptr), "public pictures, domain knowledge");
   student.distill.balance = true;
-  EXPECT_EQ(SideInformation(student, nullptr), "public pictures, class shares, domain knowledge");
+  EXPECT_EQ(DescribeSideInformation(student, nullptr), "public pictures, class shares, domain knowledge");
   student.source = QuerySource::generator;
-  EXPECT_EQ(SideInformation(student, nullptr), "none");
+  EXPECT_EQ(DescribeSideInformation(student, nullptr), "none");
 }
 
 TEST(SideInformation, PublicExamplesThatATeacherIsTrainedOnAreTold) {
   for (const char* on : {"all", "public"}) {
     TrialSpec teacher, student;
     teacher.trained_on = on == std::string("all") ? TrainedOn::all : TrainedOn::public_split;
-    EXPECT_EQ(SideInformation(student, &teacher), "public examples") << on;
+    EXPECT_EQ(DescribeSideInformation(student, &teacher), "public examples") << on;
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 // Every field away from its default.
 TrialSpec Unusual() {
   TrialSpec spec;
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (key.set == nullptr) continue;
     KeyValue value = key.get(spec);
     if (auto* flag = std::get_if<bool>(&value))
@@ -58,7 +58,7 @@ TEST(SpecJson, EveryKeyComesBackExactly) {
   const TrialSpec spec = Unusual();
   const auto decoded = DecodeTrialSpec(EncodeTrialSpec(spec));
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
-  for (const SpecKey& key : SpecKeys()) EXPECT_EQ(key.get(*decoded), key.get(spec)) << key.name;
+  for (const SpecKey& key : ListSpecKeys()) EXPECT_EQ(key.get(*decoded), key.get(spec)) << key.name;
   EXPECT_EQ(decoded->role, spec.role);
   EXPECT_EQ(decoded->teacher, spec.teacher);
   EXPECT_EQ(decoded->parent, spec.parent);
@@ -70,7 +70,7 @@ TEST(SpecJson, EveryKeyComesBackExactly) {
   EXPECT_EQ(decoded->data->split.validation, spec.data->split.validation);
   EXPECT_EQ(decoded->data->split.validation_source, spec.data->split.validation_source);
   EXPECT_EQ(EncodeTrialSpec(*decoded), EncodeTrialSpec(spec));
-  EXPECT_EQ(CanonicalEncoding(*decoded), CanonicalEncoding(spec));
+  EXPECT_EQ(EncodeCanonically(*decoded), EncodeCanonically(spec));
 }
 
 TEST(SpecJson, ReaderAgreesWithTheDecoderAndSharesTheDataSet) {

@@ -28,14 +28,14 @@ std::string ReadText(const std::string& path) {
 
 TEST(SpecKeys, NamesAreUniqueWhereverAKeyMayStand) {
   std::set<std::string> canonical, trial, teacher;
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     EXPECT_TRUE(canonical.insert(std::string(key.name)).second) << key.name;
     EXPECT_TRUE(trial.insert(std::string(key.TrialName())).second) << key.TrialName();
   }
 }
 
 TEST(SpecKeys, EveryKeyIsDocumentedAndUsedByAKindOfTrial) {
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     EXPECT_FALSE(key.doc.empty()) << key.name;
     EXPECT_NE(key.AllKinds(), 0U) << key.name;
     EXPECT_NE(key.get, nullptr) << key.name;
@@ -50,14 +50,14 @@ TEST(SpecKeys, DefaultsAndPresetsLieInTheirRanges) {
       EXPECT_THAT(key.ChoiceList(), ::testing::Contains(std::get<std::string>(value))) << key.name;
     } else if (const auto* count = std::get_if<std::int64_t>(&value)) {
       const bool word = *count == 0 && !key.zero_word.empty();
-      EXPECT_TRUE(word || Within(key.limits, static_cast<double>(*count))) << key.name;
+      EXPECT_TRUE(word || IsWithin(key.limits, static_cast<double>(*count))) << key.name;
     } else if (const auto* real = std::get_if<double>(&value)) {
-      EXPECT_TRUE(Within(key.limits, *real)) << key.name;
+      EXPECT_TRUE(IsWithin(key.limits, *real)) << key.name;
     }
   };
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     check(key, key.get(TrialSpec{}));
-    for (const PresetRow& row : PresetRows()) {
+    for (const PresetRow& row : ListPresetRows()) {
       if (row.key != key.name) continue;
       EXPECT_EQ(row.value.index(), key.get(TrialSpec{}).index()) << key.name;
       EXPECT_EQ(row.kinds & ~key.AllKinds(), 0U) << "preset of " << key.name << " for a kind that does not use it";
@@ -67,15 +67,15 @@ TEST(SpecKeys, DefaultsAndPresetsLieInTheirRanges) {
 }
 
 TEST(SpecKeys, PresetsNameExistingKeys) {
-  for (const PresetRow& row : PresetRows()) {
-    EXPECT_TRUE(std::any_of(SpecKeys().begin(), SpecKeys().end(), [&](const SpecKey& key) {
+  for (const PresetRow& row : ListPresetRows()) {
+    EXPECT_TRUE(std::any_of(ListSpecKeys().begin(), ListSpecKeys().end(), [&](const SpecKey& key) {
       return key.name == row.key;
     })) << row.key;
   }
 }
 
 TEST(SpecKeys, SettersWriteTheFieldThatGettersRead) {
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (key.set == nullptr) continue;
     TrialSpec spec;
     KeyValue other = key.get(spec);
@@ -89,7 +89,7 @@ TEST(SpecKeys, SettersWriteTheFieldThatGettersRead) {
       *real += 0.25;
     key.set(spec, other);
     EXPECT_EQ(key.get(spec), other) << key.name;
-    for (const SpecKey& neighbour : SpecKeys()) {
+    for (const SpecKey& neighbour : ListSpecKeys()) {
       if (&neighbour == &key) continue;
       EXPECT_EQ(neighbour.get(spec), neighbour.get(TrialSpec{})) << key.name << " " << neighbour.name;
     }
@@ -99,25 +99,25 @@ TEST(SpecKeys, SettersWriteTheFieldThatGettersRead) {
 TEST(SpecKeys, KeyTextShowsTheNameThatTheFileUses) {
   TrialSpec spec;
   spec.reading = Reading::row_averaged;
-  EXPECT_EQ(KeyText(spec, "reading"), "row-averaged");
-  EXPECT_EQ(KeyText(spec, "student"), "datalens");
-  EXPECT_EQ(KeyText(spec, "norm_bound"), "0.001");
-  EXPECT_EQ(KeyText(spec, "queries"), "") << "does not apply to a student by noisy gradients";
-  EXPECT_EQ(KeyText(spec, "nonsense"), "");
+  EXPECT_EQ(FormatKey(spec, "reading"), "row-averaged");
+  EXPECT_EQ(FormatKey(spec, "student"), "datalens");
+  EXPECT_EQ(FormatKey(spec, "norm_bound"), "0.001");
+  EXPECT_EQ(FormatKey(spec, "queries"), "") << "does not apply to a student by noisy gradients";
+  EXPECT_EQ(FormatKey(spec, "nonsense"), "");
 }
 
 TEST(SpecKeys, ZeroThatIsWrittenAsAWordIsNoNumberOfItsRange) {
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (key.zero_word.empty()) continue;
     EXPECT_EQ(key.type, KeyType::count) << key.name;
-    EXPECT_FALSE(Within(key.limits, 0)) << key.name;
-    EXPECT_EQ(ValueText(key, std::int64_t{0}), key.zero_word);
+    EXPECT_FALSE(IsWithin(key.limits, 0)) << key.name;
+    EXPECT_EQ(FormatValue(key, std::int64_t{0}), key.zero_word);
   }
-  EXPECT_EQ(ValueText(*FindKey("batch", kInTrial), std::int64_t{0}), "full");
+  EXPECT_EQ(FormatValue(*FindKey("batch", kInTrial), std::int64_t{0}), "full");
 }
 
 TEST(SpecKeys, KeysMarkdownIsWhatTheTableSays) {
-  const std::string expected = KeysMarkdown();
+  const std::string expected = FormatKeysMarkdown();
   const std::string path = std::string(RETORT_SOURCE_DIR) + "/experiments/KEYS.md";
   if (ReadText(path) != expected) {
     const std::string fresh = std::string(RETORT_BINARY_DIR) + "/KEYS.md";
@@ -132,12 +132,12 @@ TEST(Methods, PageSaysWhichReadingsEachHas) {
   std::map<std::string, std::string> lines;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| `")) continue;
-    for (const MethodTraits& method : Methods()) {
+    for (const MethodTraits& method : GetMethods()) {
       const std::string name = "`" + std::string(method.name) + "`";
       if (line.find(name) < line.find(" | ")) lines[std::string(method.name)] = line;
     }
   }
-  for (const MethodTraits& method : Methods()) {
+  for (const MethodTraits& method : GetMethods()) {
     if (IsSleeper(method.kind)) continue;
     std::string readings;
     for (const std::string& reading : ListReadings(method)) readings += (readings.empty() ? "" : ", ") + reading;
@@ -148,13 +148,13 @@ TEST(Methods, PageSaysWhichReadingsEachHas) {
 }
 
 TEST(SpecKeys, SchemaHasEveryKeyAndForbidsOthers) {
-  const auto schema = nlohmann::json::parse(SweepJsonSchema());
+  const auto schema = nlohmann::json::parse(FormatSweepJsonSchema());
   const auto& trial = schema.at("definitions").at("trial");
   const auto& teacher = schema.at("properties").at("teacher").at("additionalProperties");
   EXPECT_EQ(trial.at("additionalProperties"), false);
-  EXPECT_EQ(trial.at("properties").size(), KeyNames(kInTrial).size() + 1) << "and `stop`, a table";
-  for (const std::string& name : KeyNames(kInTrial)) EXPECT_TRUE(trial.at("properties").contains(name)) << name;
-  for (const std::string& name : KeyNames(kInTeacher)) EXPECT_TRUE(teacher.at("properties").contains(name)) << name;
+  EXPECT_EQ(trial.at("properties").size(), ListKeyNames(kInTrial).size() + 1) << "and `stop`, a table";
+  for (const std::string& name : ListKeyNames(kInTrial)) EXPECT_TRUE(trial.at("properties").contains(name)) << name;
+  for (const std::string& name : ListKeyNames(kInTeacher)) EXPECT_TRUE(teacher.at("properties").contains(name)) << name;
   EXPECT_EQ(trial.at("properties").at("reading").at("enum").size(), 5U);
   EXPECT_EQ(schema.at("properties").at("retort").at("const"), 1);
   EXPECT_EQ(schema.at("required"), nlohmann::json::parse(R"(["retort"])"));

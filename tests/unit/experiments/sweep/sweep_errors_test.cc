@@ -416,7 +416,7 @@ INSTANTIATE_TEST_SUITE_P(Each, BadTableTest, ::testing::ValuesIn(kBadTables),
                          [](const auto& bad) { return std::string(bad.param.name); });
 
 // A claim for an example, of an ensemble on `data` whose definition ends in `partition`; what is wrong with it.
-std::vector<Diagnostic> ExampleClaimOf(const std::string& data, const std::string& partition) {
+std::vector<Diagnostic> CheckExampleClaim(const std::string& data, const std::string& partition) {
   return PlanText("retort = 1\n[data.set]\n" + data + "[teacher]\nshards = { network = \"datalens\", members = 4" +
                   partition +
                   " }\n[trial]\nteacher = \"shards\"\nreading = \"sound\"\nclaim = \"example\"\nepsilon = 1\n"
@@ -427,13 +427,13 @@ std::vector<Diagnostic> ExampleClaimOf(const std::string& data, const std::strin
 TEST(SweepErrors, ShardsThatFollowExamplesHaveNoExampleClaim) {
   const std::string split = "split = { train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }\n";
   const std::string digits = "reader = \"idx\"\npath = \"p\"\n" + split;
-  const std::string pictures = "reader = \"pictures\"\npath = \"p\"\nresize = 32\ncrop = 32\n" + split;
-  EXPECT_TRUE(ExampleClaimOf(digits, "").empty());
-  EXPECT_TRUE(ExampleClaimOf(pictures + "on_error = \"fail\"\n", "").empty());
+  const std::string images = "reader = \"pictures\"\npath = \"p\"\nresize = 32\ncrop = 32\n" + split;
+  EXPECT_TRUE(CheckExampleClaim(digits, "").empty());
+  EXPECT_TRUE(CheckExampleClaim(images + "on_error = \"fail\"\n", "").empty());
   const std::pair<std::string, std::vector<Diagnostic>> wrong[] = {
-      {"Dirichlet", ExampleClaimOf(digits, ", partition = \"dirichlet\"")},
-      {"data.set.sensitive_classes", ExampleClaimOf(digits + "sensitive_classes = [6]\n", "")},
-      {"data.set.on_error", ExampleClaimOf(pictures + "on_error = \"skip-and-count\"\n", "")}};
+      {"Dirichlet", CheckExampleClaim(digits, ", partition = \"dirichlet\"")},
+      {"data.set.sensitive_classes", CheckExampleClaim(digits + "sensitive_classes = [6]\n", "")},
+      {"data.set.on_error", CheckExampleClaim(images + "on_error = \"skip-and-count\"\n", "")}};
   for (const auto& [why, errors] : wrong) {
     ASSERT_EQ(errors.size(), 1U) << why;
     EXPECT_EQ(errors[0].key, "trial.claim") << Render(errors[0]);
@@ -720,7 +720,7 @@ TEST(SweepErrors, NoKeyTakesANumberThatIsNone) {
     EXPECT_TRUE(named) << key << " = " << value;
     ++tried;
   };
-  for (const SpecKey& key : SpecKeys()) {
+  for (const SpecKey& key : ListSpecKeys()) {
     if (key.type != KeyType::number && key.type != KeyType::count) continue;
     if ((key.places & kInTrial) == 0) continue;
     const std::string name(key.TrialName());

@@ -400,8 +400,8 @@ TEST(SweepPlan, ProceduralQueriesHaveTheirOwnIdentity) {
   ASSERT_EQ(drawn.size(), 2U);
   EXPECT_NE(drawn[0].id, plain[0].id);
   EXPECT_NE(drawn[0].id, drawn[1].id);
-  EXPECT_EQ(KeyText(drawn[0], "latent"), "");
-  EXPECT_EQ(KeyText(plain[0], "pictures"), "");
+  EXPECT_EQ(FormatKey(drawn[0], "latent"), "");
+  EXPECT_EQ(FormatKey(plain[0], "pictures"), "");
 }
 
 TEST(SweepPlan, PublicMixesNeedUnlimitedQueries) {
@@ -430,8 +430,8 @@ TEST(SweepPlan, VotesOnDrawnPicturesAreFittedToASetOfThem) {
   ASSERT_EQ(students.size(), 1U);
   EXPECT_EQ(students[0].labels.label_steps, 9);
   EXPECT_EQ(students[0].steps, 4);
-  EXPECT_EQ(KeyText(students[0], "student_steps"), "");
-  EXPECT_EQ(KeyText(students[0], "neighbours"), "");
+  EXPECT_EQ(FormatKey(students[0], "student_steps"), "");
+  EXPECT_EQ(FormatKey(students[0], "neighbours"), "");
 }
 
 TEST(SweepPlan, PartsOfVotesHaveTheirOwnIdentity) {

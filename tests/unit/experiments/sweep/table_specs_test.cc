@@ -14,7 +14,7 @@ using ::testing::Pair;
 
 const std::string kTableTrial = kHead + kTeachers + "[trial]\nteacher = \"single\"\n";
 
-TableSpec TableOf(const std::string& lines) {
+TableSpec MakeTable(const std::string& lines) {
   const SweepPlan plan = GoodPlan(kTableTrial + "[table.t]\nrows = [\"method\"]\n" + lines);
   return plan.tables.empty() ? TableSpec() : plan.tables.front();
 }
@@ -26,14 +26,14 @@ std::string OnlyTableError(const std::string& lines) {
 }
 
 TEST(TableSpecs, ATableOfRowsAloneTakesEveryTrialAndJoinsByName) {
-  const TableSpec table = TableOf("");
+  const TableSpec table = MakeTable("");
   EXPECT_EQ(table.interval, Interval::student_t);
   EXPECT_THAT(table.where, IsEmpty());
   EXPECT_THAT(table.joins, IsEmpty());
 }
 
 TEST(TableSpecs, ConditionsTakeAValueOrSeveral) {
-  const TableSpec table = TableOf("where = { method = [\"dpdfd\", \"dpsgd\"], sigma = 100, role = \"student\" }\n");
+  const TableSpec table = MakeTable("where = { method = [\"dpdfd\", \"dpsgd\"], sigma = 100, role = \"student\" }\n");
   ASSERT_EQ(table.where.size(), 3U);
   EXPECT_EQ(table.where[0].key, "method");
   EXPECT_THAT(table.where[0].values, ElementsAre("dpdfd", "dpsgd"));
@@ -42,13 +42,13 @@ TEST(TableSpecs, ConditionsTakeAValueOrSeveral) {
 }
 
 TEST(TableSpecs, IntervalIsReadByItsName) {
-  EXPECT_EQ(TableOf("interval = \"bootstrap\"\n").interval, Interval::bootstrap);
-  EXPECT_EQ(TableOf("interval = \"t\"\n").interval, Interval::student_t);
+  EXPECT_EQ(MakeTable("interval = \"bootstrap\"\n").interval, Interval::bootstrap);
+  EXPECT_EQ(MakeTable("interval = \"t\"\n").interval, Interval::student_t);
   EXPECT_THAT(OnlyTableError("interval = \"bootstap\"\n"), HasSubstr("did you mean \"bootstrap\""));
 }
 
 TEST(TableSpecs, JoinsNameColumnsOfThePublishedValueOrNone) {
-  const TableSpec table = TableOf(
+  const TableSpec table = MakeTable(
       "joins = [{ if = { sigma = 100 }, published = { approach = \"RONA\", epsilon = 7.68 } },\n"
       "         { if = { sigma = 50 }, published = \"none\" }]\n");
   ASSERT_EQ(table.joins.size(), 2U);

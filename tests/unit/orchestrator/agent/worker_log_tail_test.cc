@@ -44,7 +44,7 @@ class AttemptLogsTest : public OrchestratorTest {
     settings.results = folder_.path();
     core_ = Core(settings);
     std::filesystem::create_directories(folder_ / "workers");
-    log_ = WorkerLogPath(folder_.path(), 0, 0);
+    log_ = GetWorkerLogPath(folder_.path(), 0, 0);
   }
   void SetUp() override {
     plan_ = FamilyPlan(1, 2);
@@ -97,14 +97,14 @@ TEST_F(AttemptLogsTest, WorkersOfAGangAreShownAsFarAsTheyWrote) {
   core_ = Core(core_.settings());
   outbox_ = {};
   const TrialSpec gang = testing::TrialBuilder().Teacher("t").Devices(5).Build();
-  Open(testing::PlanOf({gang}));
+  Open(testing::MakePlan({gang}));
   Register(0, 5);
   Tick();
   logs.Leased(core_, gang.id);
-  for (const int slot : {1, 2, 3, 4}) Append(WorkerLogPath(folder_.path(), 0, slot), "slot " + std::to_string(slot));
+  for (const int slot : {1, 2, 3, 4}) Append(GetWorkerLogPath(folder_.path(), 0, slot), "slot " + std::to_string(slot));
   const std::vector<LogTail> tails = logs.Ended(gang.id, true);
   ASSERT_EQ(tails.size(), AttemptLogs::kMembers);
-  EXPECT_EQ(tails[0].path, WorkerLogPath(folder_.path(), 0, 1));
+  EXPECT_EQ(tails[0].path, GetWorkerLogPath(folder_.path(), 0, 1));
   EXPECT_THAT(tails[2].lines, ElementsAre("slot 3"));
   EXPECT_THAT(logs.Ended(gang.id, true), IsEmpty()) << "it is forgotten";
 }

@@ -47,8 +47,8 @@ TEST(ChaosPlan, TwoHundredKillsHoldEveryKind) {
 }
 
 TEST(ChaosPlan, ARunMayTakeWhatTheUndisturbedOneTellsItToTake) {
-  EXPECT_LT(LongestDisturbedRun(4), 400) << "a small sweep that hangs is not waited for";
-  EXPECT_GT(LongestDisturbedRun(3600), 10 * 3600) << "a long one is not given up while it works";
+  EXPECT_LT(ComputeLongestDisturbedRun(4), 400) << "a small sweep that hangs is not waited for";
+  EXPECT_GT(ComputeLongestDisturbedRun(3600), 10 * 3600) << "a long one is not given up while it works";
 }
 
 // The sample sweep, and a disturbed copy of it that a test may damage.
@@ -56,7 +56,7 @@ class ChaosVerdictTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (TrialView& trial : undisturbed_.trials)
-      if (trial.row) trial.row->row_digest = storage::RowDigest(*trial.row);
+      if (trial.row) trial.row->row_digest = storage::ComputeRowDigest(*trial.row);
     storage::LedgerEntry entry;
     entry.id = 1;
     entry.data_digest = undisturbed_.trials[1].spec.data->digest;
@@ -105,7 +105,7 @@ TEST_F(ChaosVerdictTest, MissingTrialIsALostTrial) {
 TEST_F(ChaosVerdictTest, MetricThatDiffersInTheLastBitIsNamed) {
   auto& [name, value] = Student().row->metrics.front();
   value = std::nextafter(value, 2.0);
-  Student().row->row_digest = storage::RowDigest(*Student().row);
+  Student().row->row_digest = storage::ComputeRowDigest(*Student().row);
   const ChaosVerdict verdict = Verdict();
   EXPECT_FALSE(verdict.ok());
   EXPECT_THAT(verdict.different, ElementsAre(HasSubstr(name)));
@@ -114,7 +114,7 @@ TEST_F(ChaosVerdictTest, MetricThatDiffersInTheLastBitIsNamed) {
 
 TEST_F(ChaosVerdictTest, OtherParametersAreAnotherRow) {
   Student().row->parameters_digest = std::string(64, 'e');
-  Student().row->row_digest = storage::RowDigest(*Student().row);
+  Student().row->row_digest = storage::ComputeRowDigest(*Student().row);
   EXPECT_THAT(Verdict().different, ElementsAre(HasSubstr("other parameters")));
 }
 
@@ -175,11 +175,11 @@ TEST(ChaosFailure, OnlyAFullDiskAndAsManyKillsAsARuleAllowsExplainOne) {
   for (const FailureKind kind : {FailureKind::worker_killed, FailureKind::gang_broken, FailureKind::agent_lost}) {
     const int cap = FindRetryRule(kind).max_attempts;
     EXPECT_TRUE(ExplainsFailure(kind, false, cap));
-    EXPECT_FALSE(ExplainsFailure(kind, true, cap - 1)) << FailureName(kind);
+    EXPECT_FALSE(ExplainsFailure(kind, true, cap - 1)) << GetFailureName(kind);
   }
   for (const FailureKind kind : {FailureKind::worker_crash, FailureKind::worker_hang, FailureKind::spawn,
                                  FailureKind::internal, FailureKind::bad_message, FailureKind::configuration})
-    EXPECT_FALSE(ExplainsFailure(kind, true, 1000)) << FailureName(kind);
+    EXPECT_FALSE(ExplainsFailure(kind, true, 1000)) << GetFailureName(kind);
 }
 
 TEST_F(ChaosVerdictTest, SumOfRoundsIsRedWhenOneIs) {
@@ -203,9 +203,9 @@ TEST(ChaosProcess, EndsAreReportedAndNothingIsLeft) {
   process = ChaosProcess::Start(order);
   ASSERT_TRUE(process.ok());
   EXPECT_EQ(process->Wait(0.1), std::nullopt);
-  EXPECT_FALSE(Descendants().empty());
+  EXPECT_FALSE(ListDescendants().empty());
   EXPECT_TRUE(KillDescendants(10));
-  EXPECT_THAT(Descendants(), IsEmpty());
+  EXPECT_THAT(ListDescendants(), IsEmpty());
 }
 
 TEST(ChaosProcess, FullDiskIsAnErrorOfTheWriteNotADeath) {

@@ -56,7 +56,7 @@ TEST(CommandLine, ReportTakesAPageAndAResultsFolder) {
 }
 
 TEST(CommandLine, HelpOfACommandHasAnExample) {
-  for (const std::string& name : CommandNames()) {
+  for (const std::string& name : ListCommandNames()) {
     const ParsedCommandLine parsed = ParseCommandLine({name, "--help"});
     EXPECT_TRUE(parsed.errors.empty());
     EXPECT_THAT(parsed.text, HasSubstr("Examples:\n  retort " + name));
@@ -196,7 +196,7 @@ TEST(CalculatorLine, WordsThatAreNoNumbersOrMechanismsAreNamed) {
 
 TEST(CalculatorLine, EveryMechanismHasAnExampleThatParses) {
   for (const std::string command : {"epsilon", "calibrate"}) {
-    for (const privacy::MechanismRule& rule : privacy::MechanismRules()) {
+    for (const privacy::MechanismRule& rule : privacy::ListMechanismRules()) {
       const std::string help = ParseCommandLine({command, std::string(rule.name), "--help"}).text;
       EXPECT_THAT(help, HasSubstr("Usage: retort " + command + " " + std::string(rule.name)));
       const std::string lead = "  retort " + command + " " + std::string(rule.name) + " --";

@@ -34,9 +34,9 @@ std::vector<std::string> ShellWords(const std::string& line) {
 }
 
 TEST(CommandTree, HasEveryCommandInTheOrderOfTheHelp) {
-  const CommandNode root = CommandTree();
-  for (const std::string& name : CommandNames()) EXPECT_NE(FindCommand(root, name), nullptr) << name;
-  EXPECT_EQ(root.commands.size(), CommandNames().size());
+  const CommandNode root = MakeProgramTree();
+  for (const std::string& name : ListCommandNames()) EXPECT_NE(FindCommand(root, name), nullptr) << name;
+  EXPECT_EQ(root.commands.size(), ListCommandNames().size());
   ASSERT_NE(FindCommand(root, "data"), nullptr);
   const CommandNode* check = FindCommand(*FindCommand(root, "data"), "check");
   ASSERT_NE(check, nullptr);
@@ -44,7 +44,7 @@ TEST(CommandTree, HasEveryCommandInTheOrderOfTheHelp) {
 }
 
 TEST(CommandTree, KnowsChoicesRangesAndWhatRepeats) {
-  const CommandNode root = CommandTree();
+  const CommandNode root = MakeProgramTree();
   EXPECT_THAT(FindParameter(*FindCommand(root, "table"), "--format")->choices,
               ElementsAre("text", "markdown", "csv", "latex", "json"));
   EXPECT_EQ(FindParameter(*FindCommand(root, "run"), "--slots")->range, "[1 - 4096]");
@@ -67,9 +67,9 @@ void ExpectEmpty(std::vector<std::string> words, const std::vector<std::string>&
 }
 
 TEST(CommandTree, NoOptionOfAnyCommandTakesAnEmptyValue) {
-  const CommandNode root = CommandTree();
+  const CommandNode root = MakeProgramTree();
   int options = 0;
-  for (const CommandNode* command : AllCommands(root)) {
+  for (const CommandNode* command : ListAllCommands(root)) {
     for (const CommandNode* owner : {command, &root}) {
       for (const Parameter& parameter : owner->parameters) {
         if (parameter.positional) continue;
@@ -91,8 +91,8 @@ TEST(CommandTree, NoOptionOfAnyCommandTakesAnEmptyValue) {
 }
 
 TEST(CommandTree, NoCommandTakesAnEmptyArgument) {
-  const CommandNode root = CommandTree();
-  for (const CommandNode* command : AllCommands(root)) {
+  const CommandNode root = MakeProgramTree();
+  for (const CommandNode* command : ListAllCommands(root)) {
     ExpectEmpty(WordsTo(*command), {""}, "", "an argument is empty");
     std::vector<std::string> before;
     for (const Parameter* argument : ListPositionals(*command)) {
@@ -109,8 +109,8 @@ TEST(CommandTree, NoCommandTakesAnEmptyArgument) {
 }
 
 TEST(CommandTree, EveryCommandHasExamplesThatTheParserTakes) {
-  const CommandNode root = CommandTree();
-  for (const CommandNode* command : AllCommands(root)) {
+  const CommandNode root = MakeProgramTree();
+  for (const CommandNode* command : ListAllCommands(root)) {
     const std::vector<Example> examples = FindExamples(command->path);
     EXPECT_FALSE(examples.empty()) << command->path;
     for (const Example& example : examples) {
@@ -144,7 +144,7 @@ TEST_P(MisreadTest, SaysWhatWasProbablyMeant) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    CommandTree, MisreadTest,
+    MakeProgramTree, MisreadTest,
     ::testing::Values(
         Misread{{"rnu", "s.toml"}, "there is no command `rnu`", "run"},
         Misread{{"--results", "x", "staus"}, "there is no command `staus`", "status"},

@@ -11,9 +11,10 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Completion, EveryShellKnowsEveryCommandAndOption) {
-  const CommandNode root = CommandTree();
-  const std::vector<std::string> scripts = {BashCompletion(root), ZshCompletion(root), FishCompletion(root)};
-  for (const CommandNode* command : AllCommands(root)) {
+  const CommandNode root = MakeProgramTree();
+  const std::vector<std::string> scripts = {FormatBashCompletion(root), FormatZshCompletion(root),
+                                            FishCompletion(root)};
+  for (const CommandNode* command : ListAllCommands(root)) {
     for (const std::string& script : scripts) EXPECT_THAT(script, HasSubstr(command->name));
     for (const Parameter& option : command->parameters) {
       if (option.positional) continue;
@@ -25,11 +26,11 @@ TEST(Completion, EveryShellKnowsEveryCommandAndOption) {
 }
 
 TEST(Completion, ValuesComeFromWhereTheyCanBeLookedUp) {
-  const CommandNode root = CommandTree();
+  const CommandNode root = MakeProgramTree();
   const auto source = [&root](const char* command, const char* name) {
     const CommandNode* node = *command == '\0' ? &root : FindCommand(root, command);
     const Parameter* parameter = FindParameter(*node, name);
-    return parameter == nullptr ? std::string("absent") : SourceName(FindValueSource(*parameter));
+    return parameter == nullptr ? std::string("absent") : GetSourceName(FindValueSource(*parameter));
   };
   EXPECT_EQ(source("", "--results"), "results");
   EXPECT_EQ(source("", "--profile"), "profiles");
@@ -45,7 +46,7 @@ TEST(Completion, ValuesComeFromWhereTheyCanBeLookedUp) {
 }
 
 TEST(Completion, AnOptionOfACommandCountsBeforeTheProgramsOwn) {
-  const std::string bash = BashCompletion(CommandTree());
+  const std::string bash = FormatBashCompletion(MakeProgramTree());
   EXPECT_LT(bash.find("table'|--format'") == std::string::npos ? bash.find("--format") : bash.find("table'|--format'"),
             bash.find("*'|--results'"));
 }

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Picture folders ant, cat and dog, cat without a picture, and a teacher whose file names classes.
+// Image folders ant, cat and dog, cat without an image, and a teacher whose file names classes.
 class PictureSweep {
  public:
   PictureSweep() {

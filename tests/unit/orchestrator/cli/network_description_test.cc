@@ -28,7 +28,7 @@ std::string FindStatus(const nlohmann::ordered_json& description) {
   return description.at("claims").at(0).at("status").get<std::string>();
 }
 
-// The raw teacher trained the generator, as its discriminator: what is proven of the student says nothing of pictures.
+// The raw teacher trained the generator, as its discriminator: what is proven of the student says nothing of images.
 TEST(GeneratorDescription, StudentsClaimsAreNotItsOwn) {
   TrialView trial = MakeTrial("dpsd-t");
   EXPECT_EQ(FindStatus(DescribeGenerator(trial)), "proven") << "of one that learnt from the student alone";

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::PlanOf;
+using testing::MakePlan;
 using ::testing::SizeIs;
 using testing::TrialBuilder;
 
@@ -39,7 +39,7 @@ class ChargingTest : public OrchestratorTest {
     data->budget = Budget{0.5, 1e-5};
     const TrialSpec spec = TrialBuilder(1).Votes().With(data).Build();
     trial_ = spec.id;
-    Open(PlanOf({spec}));
+    Open(MakePlan({spec}));
     Register(0, 1);
     Tick();
     TakeMessages();
@@ -390,7 +390,7 @@ class PostProcessingTest : public OrchestratorTest {
     TrialSpec student = TrialBuilder(2).Of(teacher).With(data).Build();
     student.noise = NoiseMode::secure;
     student.id = ComputeTrialId(student);
-    Open(PlanOf({teacher, student}));
+    Open(MakePlan({teacher, student}));
     Register(0, 1);
     Tick();
     if (private_teacher) {

@@ -27,10 +27,10 @@ TEST(FaultTable, HasEveryKindWithItsRule) {
   int kinds = 0;
   for (int number = 1; number < 256; ++number) {
     const auto kind = static_cast<FailureKind>(number);
-    if (FailureName(kind) == "unknown") continue;
+    if (GetFailureName(kind) == "unknown") continue;
     ++kinds;
     const RetryRule rule = FindRetryRule(kind);
-    const std::string row = fmt::format("| `{}` | {} | {} | {} |", FailureName(kind), rule.max_attempts,
+    const std::string row = fmt::format("| `{}` | {} | {} | {} |", GetFailureName(kind), rule.max_attempts,
                                         rule.backoff_seconds, IsAmbiguousFailure(kind) ? "yes" : "no");
     EXPECT_NE(table.find(row), std::string::npos) << "there is no row " << row;
   }

@@ -44,7 +44,7 @@ class SharedDevice {
     double done = 0;
     double reported_at = 0;
   };
-  static TrialId IdOf(const Trial& trial) { return TrialId(trial.id); }
+  static TrialId GetId(const Trial& trial) { return TrialId(trial.id); }
 
   void Turn() {
     while (waiting_ > 0 && (width() < slots || packing.MayJoin(kCard, "small", 0, waiting_))) Start();
@@ -55,14 +55,14 @@ class SharedDevice {
     std::uniform_real_distribution<double> jitter(1 - noise, 1 + noise);
     for (Trial& trial : running_) trial.done += 0.1 * each * jitter(random_);
     for (const Trial& trial : std::vector<Trial>(running_))
-      packing.Progressed(IdOf(trial), static_cast<std::int64_t>(trial.done * 1000), kSteps * 1000, time_);
+      packing.Progressed(GetId(trial), static_cast<std::int64_t>(trial.done * 1000), kSteps * 1000, time_);
     if (width() > out_of_memory_beyond) End(width() - 1, true, true);
     for (int i = width() - 1; i >= 0; --i)
       if (running_[static_cast<std::size_t>(i)].done >= kSteps) End(i, false, false);
     packing.Tick(time_);
     for (const TrialId unwelcome : packing.TakeEvictions())
       for (int i = width() - 1; i >= 0; --i)
-        if (IdOf(running_[static_cast<std::size_t>(i)]) == unwelcome) End(i, true, false);
+        if (GetId(running_[static_cast<std::size_t>(i)]) == unwelcome) End(i, true, false);
     for (PackingMeasured& finding : packing.TakeFindings()) findings.push_back(std::move(finding));
   }
   void Start() {
@@ -74,7 +74,7 @@ class SharedDevice {
   void End(int index, bool again, bool out_of_memory) {
     const Trial trial = running_[static_cast<std::size_t>(index)];
     running_.erase(running_.begin() + index);
-    packing.Left(IdOf(trial), out_of_memory, time_);
+    packing.Left(GetId(trial), out_of_memory, time_);
     if (out_of_memory) ++failed_;
     waiting_ += again ? 1 : 0;
     if (again && !out_of_memory) saved_ = trial.done;

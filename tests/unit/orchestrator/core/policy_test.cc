@@ -19,15 +19,15 @@ TEST(RetryPolicy, StopsAtTheCapOfEachKind) {
        {FailureKind::worker_crash, FailureKind::worker_hang, FailureKind::out_of_memory, FailureKind::bad_message,
         FailureKind::spawn, FailureKind::internal, FailureKind::device}) {
     const int cap = FindRetryRule(kind).max_attempts;
-    EXPECT_TRUE(DecideRetry({{kind, cap - 1}}, kind).retry) << FailureName(kind);
-    EXPECT_FALSE(DecideRetry({{kind, cap}}, kind).retry) << FailureName(kind);
+    EXPECT_TRUE(DecideRetry({{kind, cap - 1}}, kind).retry) << GetFailureName(kind);
+    EXPECT_FALSE(DecideRetry({{kind, cap}}, kind).retry) << GetFailureName(kind);
   }
 }
 
 TEST(RetryPolicy, WhatRepeatsItselfIsNeverTriedAgain) {
   for (const FailureKind kind :
        {FailureKind::not_finite, FailureKind::data, FailureKind::configuration, FailureKind::budget_refused})
-    EXPECT_FALSE(DecideRetry({{kind, 1}}, kind).retry) << FailureName(kind);
+    EXPECT_FALSE(DecideRetry({{kind, 1}}, kind).retry) << GetFailureName(kind);
 }
 
 TEST(RetryPolicy, OtherKindsDoNotCount) {

@@ -125,7 +125,7 @@ TEST_F(QuotaRun, ConcurrencyLeavesDevicesFreeAndNothingOut) {
   EXPECT_EQ(core_.fleet.active().size(), 1U);
   EndAll();
   EXPECT_TRUE(core_.AllFinal());
-  EXPECT_EQ(SweepExitCode(core_), 0);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 0);
 }
 
 TEST_F(QuotaRun, CapOnTrialsEndsTheRunOnceNothingMoreMayStart) {

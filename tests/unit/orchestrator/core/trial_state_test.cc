@@ -48,8 +48,8 @@ constexpr std::array<std::array<int, 10>, 8> kTable = {{
 TEST(TrialState, EveryTransitionFollowsTheTable) {
   for (std::size_t s = 0; s < kStates.size(); ++s) {
     for (std::size_t e = 0; e < kEvents.size(); ++e) {
-      SCOPED_TRACE(std::string(StateName(kStates[s])) + " x event " + std::to_string(e));
-      const std::optional<TrialState> next = Next(kStates[s], kEvents[e]);
+      SCOPED_TRACE(std::string(GetStateName(kStates[s])) + " x event " + std::to_string(e));
+      const std::optional<TrialState> next = FindNextState(kStates[s], kEvents[e]);
       EXPECT_EQ(next ? static_cast<int>(*next) : 0, kTable[s][e]);
     }
   }
@@ -59,17 +59,17 @@ TEST(TrialState, OnlyAReopeningLeavesAFinalState) {
   for (const TrialState state : kStates) {
     if (!IsFinal(state)) continue;
     for (const TrialEvent event : kEvents) {
-      const std::optional<TrialState> next = Next(state, event);
+      const std::optional<TrialState> next = FindNextState(state, event);
       if (event == TrialEvent::reopen || !next) continue;
-      EXPECT_TRUE(IsFinal(*next)) << StateName(state);
+      EXPECT_TRUE(IsFinal(*next)) << GetStateName(state);
     }
   }
 }
 
 TEST(TrialState, NamesAreDistinct) {
   std::set<std::string_view> names;
-  for (const TrialState state : kStates) EXPECT_TRUE(names.insert(StateName(state)).second) << StateName(state);
-  EXPECT_EQ(StateName(parent_failed), "parent-failed");
+  for (const TrialState state : kStates) EXPECT_TRUE(names.insert(GetStateName(state)).second) << GetStateName(state);
+  EXPECT_EQ(GetStateName(parent_failed), "parent-failed");
 }
 
 TEST(TrialState, NumbersInJournalsStay) {

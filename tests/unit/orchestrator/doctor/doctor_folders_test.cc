@@ -176,14 +176,14 @@ TEST(DoctorVariables, UnknownNameIsAWarningWithTheNearest) {
 }
 
 TEST(DoctorVariables, ListedNamesAreKnown) {
-  EXPECT_THAT(KnownVariables(), Not(IsEmpty()));
+  EXPECT_THAT(ListKnownVariables(), Not(IsEmpty()));
   std::vector<std::string> all;
-  for (const std::string& name : KnownVariables()) all.push_back(name + "=1");
-  const Findings findings = CheckVariables(all, KnownVariables());
+  for (const std::string& name : ListKnownVariables()) all.push_back(name + "=1");
+  const Findings findings = CheckVariables(all, ListKnownVariables());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].level, Level::ok);
   for (const char* needed : {"RETORT_DATA", "RETORT_WORKER", "RETORT_END_TIME"})
-    EXPECT_THAT(KnownVariables(), ::testing::Contains(needed));
+    EXPECT_THAT(ListKnownVariables(), ::testing::Contains(needed));
 }
 
 TEST(DoctorVariables, FoldersThatAreNotThereAreNamed) {

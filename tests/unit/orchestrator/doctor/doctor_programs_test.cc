@@ -248,11 +248,11 @@ std::string Plain(const Findings& findings) {
 }
 
 TEST(DoctorReport, WorstComesFirstAndTheLastLineCounts) {
-  const Findings findings = WorstFirst({{"a", Level::ok, "1"},
-                                        {"b", Level::warning, "2", "mend it"},
-                                        {"c", Level::note, "3"},
-                                        {"d", Level::problem, "4"},
-                                        {"e", Level::warning, "5"}});
+  const Findings findings = SortWorstFirst({{"a", Level::ok, "1"},
+                                            {"b", Level::warning, "2", "mend it"},
+                                            {"c", Level::note, "3"},
+                                            {"d", Level::problem, "4"},
+                                            {"e", Level::warning, "5"}});
   std::vector<std::string> names;
   for (const Finding& finding : findings) names.push_back(finding.name);
   EXPECT_THAT(names, ElementsAre("d", "b", "e", "c", "a"));

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::PlanOf;
+using testing::MakePlan;
 using testing::SmallData;
 using testing::TrialBuilder;
 using testing::VoteEvent;
@@ -45,7 +45,7 @@ class BesideFolders : public ::testing::Test {
     const auto data = SmallData();
     data->digest = std::string(64, 'd');
     if (budget) data->budget = Budget{1, 1e-5};
-    SweepPlan plan = PlanOf({TrialBuilder(1).With(data).Build()});
+    SweepPlan plan = MakePlan({TrialBuilder(1).With(data).Build()});
     plan.data = {data};
     return plan;
   }
@@ -61,7 +61,7 @@ class BesideFolders : public ::testing::Test {
                               {1.0, MakeTrialPlanned(plan.trials[0])},
                               {1.0, PlanAdopted{{plan.trials[0].id}}}})
                     .ok());
-    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(folder)).value();
+    auto ledger = storage::PrivacyLedger::Open(env_, GetLedgerPath(folder)).value();
     EXPECT_TRUE(ledger->Reserve(plan.data[0]->digest, {plan.trials[0].id, 1}, 1, VoteEvent(draws)).ok());
     return folder;
   }
@@ -116,7 +116,7 @@ TEST_F(BesideFolders, AFolderThatIsMountedFromElsewhereIsTold) {
 
 TEST_F(BesideFolders, UnreadableFilesStopSweepsOfTheirData) {
   const std::string folder = Sweep("closed", 30);
-  for (const std::string& file : {JournalPath(folder), LedgerPath(folder)})
+  for (const std::string& file : {GetJournalPath(folder), GetLedgerPath(folder)})
     ASSERT_EQ(::chmod(file.c_str(), ::geteuid() == 0 ? 0600 : 0), 0);
   fs::permissions(folder, fs::perms(0755));
   const testing::AnotherUser nobody;
@@ -134,7 +134,8 @@ TEST_F(BesideFolders, RunOfAnotherUserIsSeenBehindAClosedLock) {
     ASSERT_TRUE(lock.ok());
     ASSERT_EQ(::chmod(LockPath(folder).c_str(), ::geteuid() == 0 ? 0600 : 0), 0);
     fs::permissions(folder, fs::perms(0755));
-    for (const std::string& file : {JournalPath(folder), LedgerPath(folder)}) fs::permissions(file, fs::perms(0644));
+    for (const std::string& file : {GetJournalPath(folder), GetLedgerPath(folder)})
+      fs::permissions(file, fs::perms(0644));
     const testing::AnotherUser nobody;
     EXPECT_TRUE(IsFolderLocked(env_, folder));
     EXPECT_THAT(ReadRootTerms(env_, own_, Plan(true), shared_).status().message(), HasSubstr("is running"));
@@ -156,7 +157,7 @@ TEST_F(BesideFolders, LinksThatLeadNowhereAndInACircleStopABudgetedSweep) {
 TEST_F(BesideFolders, FolderThatFailsToBeReadStopsABudgetedSweep) {
   const std::string folder = Sweep("sick", 30);
   for (const int error : {EIO, ELOOP, ENOTDIR, EACCES}) {
-    for (const std::string& sick : {folder, LedgerPath(folder), JournalPath(folder), root_}) {
+    for (const std::string& sick : {folder, GetLedgerPath(folder), GetJournalPath(folder), root_}) {
       testing::FailingReadsEnv env(sick, error);
       EXPECT_EQ(ReadRootTerms(env, own_, Plan(true), shared_).status().code(), StatusCode::environment)
           << sick << error;
@@ -194,9 +195,9 @@ TEST_F(BesideFolders, RootIsWhereTheFolderLiesByWhateverNameItIsReached) {
     EXPECT_EQ(Draws(name), 30) << name;
   fs::current_path(own_);
   for (const char* name : {".", "./", "../own", "../other/../own"}) EXPECT_EQ(Draws(name), 30) << name;
-  EXPECT_TRUE(storage::SameFile(FindAbsolutePath("."), own_));
+  EXPECT_TRUE(storage::IsSameFile(FindAbsolutePath("."), own_));
   fs::current_path(before);
-  EXPECT_TRUE(storage::SameFile(FindAbsolutePath(folder_ / "elsewhere/turn/../link"), own_));
+  EXPECT_TRUE(storage::IsSameFile(FindAbsolutePath(folder_ / "elsewhere/turn/../link"), own_));
 }
 
 TEST_F(BesideFolders, RootOfAFolderThatIsStillToBeMadeIsItsParent) {
@@ -204,7 +205,7 @@ TEST_F(BesideFolders, RootOfAFolderThatIsStillToBeMadeIsItsParent) {
   EXPECT_EQ(FindResultsRoot("results/new/"), "results");
   EXPECT_EQ(FindResultsRoot("new"), ".");
   EXPECT_EQ(FindResultsRoot("/new"), "/");
-  EXPECT_TRUE(storage::SameFile(FindResultsRoot(root_ + "/own/../new"), root_));
+  EXPECT_TRUE(storage::IsSameFile(FindResultsRoot(root_ + "/own/../new"), root_));
 }
 
 }  // namespace

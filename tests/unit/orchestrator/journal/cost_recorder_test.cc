@@ -10,7 +10,7 @@
 namespace retort::orchestrator {
 namespace {
 
-using testing::PlanOf;
+using testing::MakePlan;
 using testing::TrialBuilder;
 
 class CostRecorderTest : public OrchestratorTest {
@@ -31,7 +31,7 @@ class CostRecorderTest : public OrchestratorTest {
 };
 
 TEST_F(CostRecorderTest, TrialsOfOtherHostsCountInThisRunAndAreNotKept) {
-  const SweepPlan plan = PlanOf({TrialBuilder(1).Build(), TrialBuilder(2).Build()});
+  const SweepPlan plan = MakePlan({TrialBuilder(1).Build(), TrialBuilder(2).Build()});
   Open(plan);
   CostRecorder costs(storage::PosixEnv(), Cache(), "node0");
   Register(0, 1);

@@ -106,7 +106,7 @@ class JournalFormats : public ::testing::Test {
  protected:
   // A folder of JSON alone, as format 1 wrote it; the last eight events are of no planned trial.
   void WriteFormat1() {
-    auto log = storage::RecordLog::Open(env_, JournalPath("results"), storage::LogKind::journal);
+    auto log = storage::RecordLog::Open(env_, GetJournalPath("results"), storage::LogKind::journal);
     ASSERT_TRUE(log.ok());
     std::vector<JournalEvent> events = SweepEvents();
     events.resize(events.size() - 8);
@@ -148,7 +148,7 @@ TEST_F(JournalFormats, RowsOfBothFormatsAreReadAlike) {
   WriteFormat1();
   const Result<ResultsView> json = ReadResults(env_, "results");
   ASSERT_TRUE(json.ok()) << json.status().message();
-  ASSERT_TRUE(env_.Remove(JournalPath("results")).ok());
+  ASSERT_TRUE(env_.Remove(GetJournalPath("results")).ok());
   {
     Core core(Settings{.results = "results", .provenance_json = {}});
     Result<Journal> journal = Journal::Open(env_, "results", core);

@@ -22,7 +22,7 @@ using testing::FamilyPlan;
 using testing::FaultInjectionEnv;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::PlanOf;
+using testing::MakePlan;
 using ::testing::SizeIs;
 using testing::TrialBuilder;
 
@@ -88,10 +88,10 @@ class RecoveryTest : public ::testing::Test {
       Hear({attempt->id, attempt->generation, 0, cluster::Reserve{++request_, testing::VoteEvent(1), 1}});
     }
   }
-  std::string& LedgerBytes() { return env_.Bytes(LedgerPath("results")); }
+  std::string& LedgerBytes() { return env_.Bytes(GetLedgerPath("results")); }
   // Where record `index` of the ledger begins.
   std::uint64_t RecordOffset(std::size_t index) {
-    return storage::ReadRecordLog(env_, LedgerPath("results"), storage::LogKind::ledger)
+    return storage::ReadRecordLog(env_, GetLedgerPath("results"), storage::LogKind::ledger)
         .value()
         .records.at(index)
         .offset;
@@ -100,7 +100,7 @@ class RecoveryTest : public ::testing::Test {
     owner_.reset();
     return RecoverResults(env_, Settings{.results = "results", .provenance_json = "{}"}).status();
   }
-  std::uint64_t JournalBytes() { return env_.Bytes(JournalPath("results")).size(); }
+  std::uint64_t JournalBytes() { return env_.Bytes(GetJournalPath("results")).size(); }
 
   FaultInjectionEnv env_;
   std::optional<Recovered> owner_;
@@ -128,7 +128,7 @@ TEST_F(RecoveryTest, NumbersThatAMendedJournalForgotAreNotGivenAgain) {
   Start(plan);
   Grant(plan.trials[0].id, 1);
   owner_.reset();
-  ASSERT_TRUE(env_.Remove(JournalPath("results")).ok());
+  ASSERT_TRUE(env_.Remove(GetJournalPath("results")).ok());
   Start(plan);
   EXPECT_EQ(core().fleet.Find(plan.trials[0].id)->id.number, 3U);
   EXPECT_EQ(core().fleet.Find(plan.trials[0].id)->generation.value, 3U);
@@ -145,7 +145,8 @@ TEST_F(RecoveryTest, TrialThatNeitherLogKnowsLeavesTheTotalUnknown) {
   env_.Put("results/trials/somebody-elses/attempt-1/manifest.log", "");
   EXPECT_EQ(ReadResults(env_, "results")->ledger_lost, "");
   owner_.reset();
-  for (const std::string& log : {JournalPath("results"), LedgerPath("results")}) ASSERT_TRUE(env_.Remove(log).ok());
+  for (const std::string& log : {GetJournalPath("results"), GetLedgerPath("results")})
+    ASSERT_TRUE(env_.Remove(log).ok());
   Own();
   EXPECT_THAT(core().ledger_lost, HasSubstr(plan.trials[0].id.Hex() + " is of a trial that neither journal.log nor"));
   EXPECT_EQ(ReadResults(env_, "results")->ledger_lost, core().ledger_lost);
@@ -251,7 +252,7 @@ TEST_F(RecoveryTest, ReopenedTrialsRunAgainWithTheirStudents) {
   Own();
   ASSERT_TRUE(Open(plan).ok());
   Do([&](Core& core, Now now, Outbox& outbox) {
-    ASSERT_TRUE(Amend(core, Amendment::retry, FailedTrials(core), now, outbox).ok());
+    ASSERT_TRUE(Amend(core, Amendment::retry, ListFailedTrials(core), now, outbox).ok());
   });
   EXPECT_EQ(core().CountIn(TrialState::queued), 1U);
   EXPECT_EQ(core().CountIn(TrialState::waiting), 2U);
@@ -271,25 +272,25 @@ TEST_F(RecoveryTest, TrialsEndedByTheDiskComeBack) {
     End(plan.trials[0].id, false, FailureKind::disk);
   }
   ASSERT_EQ(core().CountIn(TrialState::parent_failed), 2U);
-  EXPECT_EQ(SweepExitCode(core()), 3);
+  EXPECT_EQ(ChooseSweepExitCode(core()), 3);
   Own();
   ASSERT_TRUE(Open(plan).ok());
-  EXPECT_EQ(FailedByDisk(core()), std::vector<TrialId>{plan.trials[0].id});
+  EXPECT_EQ(ListFailedByDisk(core()), std::vector<TrialId>{plan.trials[0].id});
   Do([&](Core& core, Now now, Outbox& outbox) {
-    ASSERT_TRUE(Amend(core, Amendment::retry, FailedByDisk(core), now, outbox).ok());
+    ASSERT_TRUE(Amend(core, Amendment::retry, ListFailedByDisk(core), now, outbox).ok());
   });
   EXPECT_EQ(core().CountIn(TrialState::queued), 1U);
   EXPECT_EQ(core().CountIn(TrialState::waiting), 2U);
   Register();
   End(plan.trials[0].id, false, FailureKind::not_finite);
-  EXPECT_TRUE(FailedByDisk(core()).empty());
-  EXPECT_EQ(SweepExitCode(core()), 1);
+  EXPECT_TRUE(ListFailedByDisk(core()).empty());
+  EXPECT_EQ(ChooseSweepExitCode(core()), 1);
 }
 
 TEST_F(RecoveryTest, SweepOfAnotherNameIsRefused) {
   Start(FamilyPlan(1, 0));
   Own();
-  const Status status = Open(PlanOf({TrialBuilder(1).Build()}, "another"));
+  const Status status = Open(MakePlan({TrialBuilder(1).Build()}, "another"));
   EXPECT_EQ(status.code(), StatusCode::usage);
   EXPECT_THAT(status.message(), HasSubstr("--results"));
 }
@@ -321,12 +322,12 @@ TEST_F(RecoveryTest, LedgerThatIsGoneIsRefusedAndNotBegunAnew) {
   const SweepPlan plan = FamilyPlan(1, 0);
   Start(plan);
   Grant(plan.trials[0].id, 3);
-  ASSERT_TRUE(env_.Remove(LedgerPath("results")).ok());
+  ASSERT_TRUE(env_.Remove(GetLedgerPath("results")).ok());
   const Status status = Recover();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("ledger.log holds 0 of the 3 reservations"));
   EXPECT_THAT(status.message(), HasSubstr("copy"));
-  EXPECT_FALSE(env_.Exists(LedgerPath("results")));
+  EXPECT_FALSE(env_.Exists(GetLedgerPath("results")));
   EXPECT_THAT(ReadResults(env_, "results")->ledger_lost, HasSubstr("0 of the 3"));
 }
 
@@ -361,12 +362,12 @@ TEST_F(RecoveryTest, LedgerTornInAReservationThatNobodyWasToldOfGoesOn) {
 TEST_F(RecoveryTest, LedgerOfAnOlderFolderIsNotedByTheNextRun) {
   const SweepPlan plan = FamilyPlan(1, 0);
   {
-    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath("results"));
+    auto ledger = storage::PrivacyLedger::Open(env_, GetLedgerPath("results"));
     ASSERT_TRUE((*ledger)->Reserve(std::string(64, 'd'), {plan.trials[0].id, 1}, 1, testing::VoteEvent(1)).ok());
   }
   Start(plan);
   EXPECT_EQ(core().ledger_noted(), 1U);
-  ASSERT_TRUE(env_.Remove(LedgerPath("results")).ok());
+  ASSERT_TRUE(env_.Remove(GetLedgerPath("results")).ok());
   EXPECT_EQ(Recover().code(), StatusCode::environment);
 }
 

@@ -75,7 +75,7 @@ TEST(AmendRequest, TheLargestRequestFitsItsBound) {
 TEST(RequestInbox, WhateverLiesThereIsReadOrRefused) {
   const testing::TemporaryDirectory folder;
   storage::Env& env = storage::PosixEnv();
-  const std::string requests = RequestsPath(folder.path());
+  const std::string requests = GetRequestsPath(folder.path());
   ASSERT_TRUE(env.CreateDirectories(requests).ok());
   ASSERT_EQ(::mkfifo((requests + "/1.request").c_str(), 0600), 0);
   std::filesystem::create_symlink("/dev/zero", requests + "/2.request");
@@ -146,7 +146,7 @@ class RequestsOfAFolderTest : public ::testing::Test {
   Result<ResultsView> View() { return ReadResults(env_, "results"); }
   template <typename T>
   int CountInJournal() {
-    const auto contents = storage::ReadRecordLog(env_, JournalPath("results"), storage::LogKind::journal);
+    const auto contents = storage::ReadRecordLog(env_, GetJournalPath("results"), storage::LogKind::journal);
     EXPECT_TRUE(contents.ok());
     JournalCodec codec;
     int count = 0;

@@ -53,7 +53,7 @@ TEST(SelectionDraw, IsReadBackBitForBit) {
 TEST(SelectionDraw, DamageIsNoOtherDraw) {
   testing::FaultInjectionEnv disk;
   ASSERT_TRUE(WriteDraw(disk, "results", Draw(Candidates())).ok());
-  const std::string path = HiddenFolder("results") + "/draw.json";
+  const std::string path = GetHiddenFolder("results") + "/draw.json";
   std::string text = disk.ReadFile(path).value();
   ASSERT_TRUE(disk.WriteFileAtomically(path, text.substr(0, text.size() / 2)).ok());
   EXPECT_FALSE(ReadDraw(disk, "results").ok());
@@ -140,8 +140,8 @@ TEST(SelectionDraw, SpecsOfDrawnTrialsRoundTrip) {
 TEST(SelectionDraw, HiddenFoldersSayWhy) {
   testing::FaultInjectionEnv disk;
   EXPECT_EQ(DescribeHidden(disk, "results"), "");
-  ASSERT_TRUE(MarkHidden(disk, HiddenResults("results")).ok());
-  EXPECT_NE(DescribeHidden(disk, HiddenResults("results")).find("private selection"), std::string::npos);
+  ASSERT_TRUE(MarkHidden(disk, GetHiddenResults("results")).ok());
+  EXPECT_NE(DescribeHidden(disk, GetHiddenResults("results")).find("private selection"), std::string::npos);
   EXPECT_EQ(DescribeHidden(disk, "results"), "");
 }
 
@@ -152,7 +152,7 @@ class Ended {
     Apply(SweepOpened{kResultsFormatVersion, "chosen", "", "{}"});
   }
   void Add(std::optional<double> score) {
-    const SelectionDraw draw{TrialId(1), {{0, drawn_.size(), HexOf(drawn_.size())}}};
+    const SelectionDraw draw{TrialId(1), {{0, drawn_.size(), FormatHex(drawn_.size())}}};
     drawn_.push_back(MakeDrawnTrials(plan_, draw).front());
     const TrialSpec& spec = drawn_.back();
     Apply(MakeTrialPlanned(spec));
@@ -172,7 +172,7 @@ class Ended {
   std::size_t Best() { return ChooseBest(core_, drawn_).value(); }
 
  private:
-  static std::string HexOf(std::size_t number) { return TrialId(number).Hex(); }
+  static std::string FormatHex(std::size_t number) { return TrialId(number).Hex(); }
   void Apply(Event event) { EXPECT_TRUE(core_.Apply({2, std::move(event)}).ok()); }
   SweepPlan plan_;
   Core core_;

@@ -74,27 +74,27 @@ TEST(Embedding, RowsHaveThePerplexityThatWasAskedFor) {
   const Distances distances = Between(TwoClusters(100, 3));
   for (const double perplexity : {1.5, 5.0, 30.0, 60.0, 95.0})
     for (std::size_t i = 0; i < distances.n; ++i)
-      ASSERT_NEAR(ComputePerplexity(AffinityRow(distances, i, perplexity)), perplexity, 1e-3) << i;
+      ASSERT_NEAR(ComputePerplexity(ComputeAffinityRow(distances, i, perplexity)), perplexity, 1e-3) << i;
 }
 
 TEST(Embedding, APointFarFromAllOthersHasThePerplexityToo) {
   Points points = TwoClusters(20, 0);
   for (double& value : points[0]) value = 1e5;
-  const std::vector<double> row = AffinityRow(Between(points), 0, 5);
+  const std::vector<double> row = ComputeAffinityRow(Between(points), 0, 5);
   EXPECT_NEAR(ComputePerplexity(row), 5, 1e-3);
 }
 
 TEST(Embedding, TheUnitOfTheDistancesDoesNotMatter) {
   Distances distances = Between(TwoClusters(30, 3));
-  const std::vector<double> row = AffinityRow(distances, 3, 7);
+  const std::vector<double> row = ComputeAffinityRow(distances, 3, 7);
   for (double& squared : distances.squared) squared *= 1e12;
-  const std::vector<double> same = AffinityRow(distances, 3, 7);
+  const std::vector<double> same = ComputeAffinityRow(distances, 3, 7);
   for (std::size_t j = 0; j < row.size(); ++j) EXPECT_NEAR(row[j], same[j], 1e-8);
 }
 
 TEST(Embedding, JointNeighboursAreASymmetricDistribution) {
   const std::size_t n = 30;
-  const std::vector<double> joint = JointAffinities(Between(TwoClusters(n, 3)), 8);
+  const std::vector<double> joint = ComputeJointAffinities(Between(TwoClusters(n, 3)), 8);
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
     EXPECT_EQ(joint[i * n + i], 0);
@@ -108,19 +108,19 @@ TEST(Embedding, JointNeighboursAreASymmetricDistribution) {
 
 TEST(Embedding, TheGradientIsTheSlopeOfTheDivergence) {
   const std::size_t n = 15;
-  const std::vector<double> joint = JointAffinities(Between(TwoClusters(n, 3)), 4);
+  const std::vector<double> joint = ComputeJointAffinities(Between(TwoClusters(n, 3)), 4);
   std::mt19937_64 bits(11);
   std::normal_distribution<double> normal;
   Places places{std::vector<double>(n), std::vector<double>(n)};
   for (std::size_t i = 0; i < n; ++i) places.x[i] = normal(bits), places.y[i] = normal(bits);
-  const Places gradient = DivergenceGradient(joint, places);
+  const Places gradient = ComputeDivergenceGradient(joint, places);
   constexpr double kStep = 1e-5;
   const auto slope = [&](double& coordinate) {
     const double at = coordinate;
     coordinate = at + kStep;
-    const double above = Divergence(joint, places);
+    const double above = ComputeDivergence(joint, places);
     coordinate = at - kStep;
-    const double below = Divergence(joint, places);
+    const double below = ComputeDivergence(joint, places);
     coordinate = at;
     return (above - below) / (2 * kStep);
   };
@@ -136,7 +136,7 @@ TEST(Embedding, TheDivergenceIsThatOfTheDefinition) {
   const std::vector<double> joint = {0, 0.2, 0.2, 0.2, 0, 0.1, 0.2, 0.1, 0};
   const double sum = 2 * (0.5 + 0.5 + 1.0 / 3);
   const double expected = 4 * 0.2 * std::log(0.2 / (0.5 / sum)) + 2 * 0.1 * std::log(0.1 / (1.0 / 3 / sum));
-  EXPECT_NEAR(Divergence(joint, places), expected, 1e-14);
+  EXPECT_NEAR(ComputeDivergence(joint, places), expected, 1e-14);
 }
 
 TEST(Embedding, TheMapIsBetterThanTheFirstTwoDimensions) {
@@ -145,9 +145,9 @@ TEST(Embedding, TheMapIsBetterThanTheFirstTwoDimensions) {
   const Embedding map = ComputeEmbedding(distances);
   Places plain;
   for (const std::vector<double>& point : points) plain.x.push_back(point[0]), plain.y.push_back(point[1]);
-  const std::vector<double> joint = JointAffinities(distances, map.perplexity);
-  EXPECT_LT(map.divergence, 0.7 * Divergence(joint, plain));
-  EXPECT_EQ(map.divergence, Divergence(joint, map.places));
+  const std::vector<double> joint = ComputeJointAffinities(distances, map.perplexity);
+  EXPECT_LT(map.divergence, 0.7 * ComputeDivergence(joint, plain));
+  EXPECT_EQ(map.divergence, ComputeDivergence(joint, map.places));
 }
 
 TEST(Embedding, TheSameDistancesGiveTheSamePlaces) {
@@ -180,10 +180,10 @@ TEST(Embedding, FewPointsHaveAMapToo) {
 }
 
 TEST(Embedding, PerplexityIsAThirdOfTheOthersAtMost) {
-  EXPECT_EQ(PerplexityFor(1000, 30), 30);
-  EXPECT_EQ(PerplexityFor(91, 30), 30);
-  EXPECT_EQ(PerplexityFor(31, 30), 10);
-  EXPECT_EQ(PerplexityFor(2, 30), 1);
+  EXPECT_EQ(ChoosePerplexity(1000, 30), 30);
+  EXPECT_EQ(ChoosePerplexity(91, 30), 30);
+  EXPECT_EQ(ChoosePerplexity(31, 30), 10);
+  EXPECT_EQ(ChoosePerplexity(2, 30), 1);
   EXPECT_EQ(ComputeEmbedding(Between(TwoClusters(31, 3))).perplexity, 10);
 }
 
@@ -207,7 +207,7 @@ TEST(Embedding, PointsThatAreAllAlikeLieAtZero) {
 }
 
 TEST(Embedding, MoreNearestPointsThanThePerplexityShareAlike) {
-  const std::vector<double> row = AffinityRow(Between(Points(10, {0.25})), 4, 3);
+  const std::vector<double> row = ComputeAffinityRow(Between(Points(10, {0.25})), 4, 3);
   for (std::size_t j = 0; j < 10; ++j) EXPECT_NEAR(row[j], j == 4 ? 0 : 1.0 / 9, 1e-12);
 }
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "orchestrator/cli/render/figure_caption.h"
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 #include "orchestrator/results/tables/figure_data.h"
 #include "orchestrator/results/tables/figure_words.h"
 #include "tests/unit/orchestrator/results/sample_results.h"
@@ -136,31 +136,31 @@ TEST(PlotFigure, AMissingPointIsAGapAndIsSaid) {
   const FigureData data = NoiseSweep().Figure(Against("sigma", {"reading"}));
   EXPECT_EQ(data.missing, 1);
   EXPECT_EQ(data.all, 6);
-  const plot::Picture picture = MakePicture(data);
-  EXPECT_THAT(picture.panels[0].lines[1].gaps, ElementsAre(100));
-  EXPECT_EQ(picture.panels[0].lines[1].points.size(), 2U);
-  EXPECT_THAT(picture.caption, Contains(AllOf(HasSubstr("Missing: 1 of 6"), HasSubstr("printed: σ = 100"))));
+  const plot::Chart chart = MakeChart(data);
+  EXPECT_THAT(chart.panels[0].lines[1].gaps, ElementsAre(100));
+  EXPECT_EQ(chart.panels[0].lines[1].points.size(), 2U);
+  EXPECT_THAT(chart.caption, Contains(AllOf(HasSubstr("Missing: 1 of 6"), HasSubstr("printed: σ = 100"))));
 }
 
 TEST(PlotFigure, AccuracyIsInPercentWithinItsBounds) {
-  const plot::Picture picture = MakePicture(NoiseSweep().Figure(Against("sigma")));
-  EXPECT_EQ(picture.y.label, "test accuracy (%)");
-  EXPECT_THAT(picture.y.least, Optional(0.0));
-  EXPECT_THAT(picture.y.most, Optional(100.0));
-  EXPECT_NEAR(picture.panels[0].lines[0].points[0].y, 91, 1e-9);
-  EXPECT_EQ(picture.x.label, "noise scale σ");
+  const plot::Chart chart = MakeChart(NoiseSweep().Figure(Against("sigma")));
+  EXPECT_EQ(chart.y.label, "test accuracy (%)");
+  EXPECT_THAT(chart.y.least, Optional(0.0));
+  EXPECT_THAT(chart.y.most, Optional(100.0));
+  EXPECT_NEAR(chart.panels[0].lines[0].points[0].y, 91, 1e-9);
+  EXPECT_EQ(chart.x.label, "noise scale σ");
 }
 
 TEST(PlotFigure, SmokeIsMarkedInThePictureAndTheCaption) {
-  const plot::Picture picture = MakePicture(NoiseSweep().Figure(Against("sigma"), {}, true));
-  EXPECT_EQ(picture.badge, "smoke");
-  EXPECT_THAT(picture.caption.front(), HasSubstr("smoke"));
-  EXPECT_EQ(MakePicture(NoiseSweep().Figure(Against("sigma"))).badge, "");
+  const plot::Chart chart = MakeChart(NoiseSweep().Figure(Against("sigma"), {}, true));
+  EXPECT_EQ(chart.badge, "smoke");
+  EXPECT_THAT(chart.caption.front(), HasSubstr("smoke"));
+  EXPECT_EQ(MakeChart(NoiseSweep().Figure(Against("sigma"))).badge, "");
 }
 
 // What the sample trials claim: a formula at each noise scale, no example claim, and a teacher claim.
 TEST(PlotFigure, TheCaptionSaysWhatEverySeriesClaims) {
-  const std::vector<std::string> sentences = ClaimSentences(NoiseSweep().Figure(Against("sigma", {"reading"})));
+  const std::vector<std::string> sentences = FormatClaimSentences(NoiseSweep().Figure(Against("sigma", {"reading"})));
   ASSERT_EQ(sentences.size(), 1U) << "both readings of this sample claim the same";
   EXPECT_THAT(sentences[0], AllOf(HasSubstr("formula † ε = 0.500 to 2.000 (example, replace, δ = 1e-5; no guarantee)"),
                                   HasSubstr("ε = ∞ (example, replace, δ = 1e-5)"),
@@ -181,10 +181,10 @@ TEST(PlotFigure, NoEpsilonStandsWithoutItsAdjacencyAndDelta) {
     sweep.view.trials[i].spec = spec;
   }
   const FigureData data = sweep.Figure(Against("epsilon", {"reading"}));
-  EXPECT_EQ(XLabel(data), "privacy budget ε (example, asked for and not proven by these runs, δ = 1e-5)");
+  EXPECT_EQ(FormatXLabel(data), "privacy budget ε (example, asked for and not proven by these runs, δ = 1e-5)");
   FigureSpec labelled = Against("epsilon", {"reading"});
   labelled.x_label = "ε";
-  EXPECT_THAT(XLabel(sweep.Figure(labelled)), HasSubstr("ε (example")) << "a label of one's own does not hide it";
+  EXPECT_THAT(FormatXLabel(sweep.Figure(labelled)), HasSubstr("ε (example")) << "a label of one's own does not hide it";
   const FigureData lines = sweep.Figure(Against("reading", {"epsilon"}));
   for (const FigureSeries& series : lines.panels[0].series)
     EXPECT_THAT(series.label, AllOf(HasSubstr("ε = "), HasSubstr("(example"), HasSubstr("δ = 1e-5")));
@@ -192,7 +192,8 @@ TEST(PlotFigure, NoEpsilonStandsWithoutItsAdjacencyAndDelta) {
   for (TrialView& trial : sweep.view.trials)
     if (trial.row)
       trial.row->claims = {testing::ProvenClaim(privacy::Adjacency::example, privacy::Neighbour::add_remove, 0.5)};
-  EXPECT_EQ(XLabel(sweep.Figure(Against("epsilon", {"reading"}))), "privacy budget ε (example, proven, δ = 1e-5)");
+  EXPECT_EQ(FormatXLabel(sweep.Figure(Against("epsilon", {"reading"}))),
+            "privacy budget ε (example, proven, δ = 1e-5)");
 }
 
 TEST(PlotFigure, EpsilonsOfTwoKindsOnOneAxisAreToldApartInTheLegend) {
@@ -208,7 +209,7 @@ TEST(PlotFigure, EpsilonsOfTwoKindsOnOneAxisAreToldApartInTheLegend) {
     sweep.view.trials[i].spec = spec;
   }
   const FigureData data = sweep.Figure(Against("epsilon", {"reading"}));
-  EXPECT_THAT(XLabel(data), HasSubstr("see the legend"));
+  EXPECT_THAT(FormatXLabel(data), HasSubstr("see the legend"));
   EXPECT_THAT(data.panels[0].series[0].label, HasSubstr("[ε: the paper's formula †, no guarantee"));
   EXPECT_THAT(data.panels[0].series[1].label, HasSubstr("[ε: teacher"));
 }
@@ -241,9 +242,9 @@ TEST(PlotFigure, PublishedPointsAreSeriesOfTheirOwn) {
   ASSERT_NE(lens, data.panels[0].series.end());
   EXPECT_EQ(lens->points.size(), 2U);
   EXPECT_EQ(lens->points[0].state, CellState::quoted);
-  const plot::Picture picture = MakePicture(data);
-  EXPECT_EQ(picture.panels[0].lines[0].published.size(), 2U);
-  EXPECT_THAT(picture.caption, Contains(HasSubstr("Hollow: published, dpdfd-ijcai23/table1")));
+  const plot::Chart chart = MakeChart(data);
+  EXPECT_EQ(chart.panels[0].lines[0].published.size(), 2U);
+  EXPECT_THAT(chart.caption, Contains(HasSubstr("Hollow: published, dpdfd-ijcai23/table1")));
 }
 
 TEST(PlotFigure, TrialsToWhichXDoesNotApplyAreALineAcross) {
@@ -253,20 +254,20 @@ TEST(PlotFigure, TrialsToWhichXDoesNotApplyAreALineAcross) {
   sweep.plan.trials.push_back(baseline);
   sweep.view.trials.push_back(testing::Finished(baseline, 0.938, 1, {}));
   const FigureData data = sweep.Figure(Against("sigma", {"method", "reading"}));
-  const plot::Picture picture = MakePicture(data);
-  ASSERT_EQ(picture.panels[0].rules.size(), 1U);
-  EXPECT_NEAR(picture.panels[0].rules[0].y, 93.8, 1e-9);
-  EXPECT_EQ(picture.panels[0].rules[0].label, "dpsgd");
-  EXPECT_EQ(picture.panels[0].lines.size(), 2U);
+  const plot::Chart chart = MakeChart(data);
+  ASSERT_EQ(chart.panels[0].rules.size(), 1U);
+  EXPECT_NEAR(chart.panels[0].rules[0].y, 93.8, 1e-9);
+  EXPECT_EQ(chart.panels[0].rules[0].label, "dpsgd");
+  EXPECT_EQ(chart.panels[0].lines.size(), 2U);
 }
 
 TEST(PlotFigure, TeachersAreDashedLinesWhereTheFigureAsksForThem) {
   FigureSpec spec = Against("sigma");
-  EXPECT_TRUE(MakePicture(NoiseSweep().Figure(spec)).panels[0].rules.empty());
+  EXPECT_TRUE(MakeChart(NoiseSweep().Figure(spec)).panels[0].rules.empty());
   spec.teachers = true;
-  const plot::Picture picture = MakePicture(NoiseSweep().Figure(spec));
-  ASSERT_EQ(picture.panels[0].rules.size(), 1U);
-  EXPECT_NEAR(picture.panels[0].rules[0].y, 97.8, 1e-9);
+  const plot::Chart chart = MakeChart(NoiseSweep().Figure(spec));
+  ASSERT_EQ(chart.panels[0].rules.size(), 1U);
+  EXPECT_NEAR(chart.panels[0].rules[0].y, 97.8, 1e-9);
 }
 
 TEST(PlotFigure, BarsStandAtCategories) {
@@ -328,13 +329,13 @@ TEST(PlotFigure, SamplesAreOnePanelEachWithWhatTheyWereChargedUnder) {
   ASSERT_EQ(data.images.size(), 6U);
   EXPECT_TRUE(data.images[0].samples.has_value());
   EXPECT_EQ(data.missing, 5);
-  const plot::Picture picture = MakePicture(data);
-  EXPECT_EQ(picture.columns, 3U);
-  EXPECT_EQ(picture.sheets[0].count, 36);
-  EXPECT_EQ(picture.sheets[0].pixels.size(), 36U * 4);
-  EXPECT_EQ(picture.sheets[0].title, "working, σ = 50");
-  EXPECT_THAT(picture.sheets[0].notes, Contains(HasSubstr("teacher, replace: unbounded")));
-  EXPECT_EQ(picture.sheets[1].count, 0);
+  const plot::Chart chart = MakeChart(data);
+  EXPECT_EQ(chart.columns, 3U);
+  EXPECT_EQ(chart.sheets[0].count, 36);
+  EXPECT_EQ(chart.sheets[0].pixels.size(), 36U * 4);
+  EXPECT_EQ(chart.sheets[0].title, "working, σ = 50");
+  EXPECT_THAT(chart.sheets[0].notes, Contains(HasSubstr("teacher, replace: unbounded")));
+  EXPECT_EQ(chart.sheets[1].count, 0);
 }
 
 TEST(PlotFigure, SamplesOfAFigureWithPanelsAreNamedByEveryKey) {
@@ -361,19 +362,19 @@ TEST(PlotFigure, DefaultPlotsTheFirstNumericAxis) {
   table.metric = "public.accuracy";
   table.published = "dpdfd-ijcai23/table1";
   sweep.plan.tables = {table};
-  const FigureSpec figure = DefaultFigure(sweep.plan);
+  const FigureSpec figure = MakeDefaultFigure(sweep.plan);
   EXPECT_EQ(figure.kind, FigureKind::line);
   EXPECT_EQ(figure.x, "sigma");
   EXPECT_EQ(figure.y, "public.accuracy");
   EXPECT_EQ(figure.published, "dpdfd-ijcai23/table1");
   EXPECT_FALSE(figure.log_x) << "50 to 200 is no decade";
-  const FigureSpec plain = DefaultFigure(testing::SampleSweep().plan);
+  const FigureSpec plain = MakeDefaultFigure(testing::SampleSweep().plan);
   EXPECT_EQ(plain.kind, FigureKind::bar);
   EXPECT_EQ(plain.x, "method");
 }
 
 TEST(PlotFigure, JsonHoldsEveryPointThatIsDrawn) {
-  const nlohmann::ordered_json json = FigureJson(NoiseSweep().Figure(Against("sigma", {"reading"})), {"a.svg"});
+  const nlohmann::ordered_json json = MakeFigureJson(NoiseSweep().Figure(Against("sigma", {"reading"})), {"a.svg"});
   EXPECT_EQ(json.at("figure"), "figure");
   EXPECT_EQ(json.at("kind"), "line");
   EXPECT_EQ(json.at("files"), nlohmann::ordered_json({"a.svg"}));
@@ -403,7 +404,7 @@ TEST(PlotFigure, CountsAreWholeNumbersInWordsAndJson) {
   spec.y = "student.parameters";
   const FigureData data = sweep.Figure(spec);
   EXPECT_THAT(DescribeFigure(data), AllOf(HasSubstr("50: 1,410,474 (1,410,474 to 1,410,474)"), Not(HasSubstr("e+06"))));
-  const auto json = FigureJson(data, {});
+  const auto json = MakeFigureJson(data, {});
   const auto& point = json.at("panels").at(0).at("series").at(0).at("points").at(0);
   EXPECT_EQ(point.at("mean").dump(), "1410474");
   EXPECT_EQ(point.at("values").at(0).dump(), "1410474");

@@ -29,23 +29,23 @@ Line LineAt(const std::string& label, std::size_t style, double y) {
   return line;
 }
 
-Picture PointPicture(std::size_t panels, std::size_t lines) {
-  Picture picture;
-  picture.title = "Accuracy against the noise scale";
-  picture.x.label = "noise scale σ";
-  picture.y.label = "test accuracy (%)";
+Chart PointChart(std::size_t panels, std::size_t lines) {
+  Chart chart;
+  chart.title = "Accuracy against the noise scale";
+  chart.x.label = "noise scale σ";
+  chart.y.label = "test accuracy (%)";
   for (std::size_t p = 0; p < panels; ++p) {
-    picture.panels.push_back({panels > 1 ? "panel " + std::to_string(p) : "", {}, {{99, "teacher single"}}});
+    chart.panels.push_back({panels > 1 ? "panel " + std::to_string(p) : "", {}, {{99, "teacher single"}}});
     for (std::size_t i = 0; i < lines; ++i)
-      picture.panels.back().lines.push_back(
+      chart.panels.back().lines.push_back(
           LineAt("method number " + std::to_string(i), i, 60 + 4 * static_cast<double>(i)));
   }
-  picture.panels.front().lines.front().gaps = {70};
-  picture.panels.front().lines.front().published = {{50, 90}};
-  picture.caption = {"Means of three seeds; bars: 95 % interval of the mean (Student t).",
-                     "A second paragraph that is long enough to be broken into two lines, because it says what every "
-                     "series claims and with which adjacency, neighbours, delta and status it does."};
-  return picture;
+  chart.panels.front().lines.front().gaps = {70};
+  chart.panels.front().lines.front().published = {{50, 90}};
+  chart.caption = {"Means of three seeds; bars: 95 % interval of the mean (Student t).",
+                   "A second paragraph that is long enough to be broken into two lines, because it says what every "
+                   "series claims and with which adjacency, neighbours, delta and status it does."};
+  return chart;
 }
 
 std::string Name(const PlacedText& text) { return "\"" + text.text + "\""; }
@@ -76,56 +76,56 @@ TEST(PlotLayout, NothingOverlapsWhateverTheNumberOfPanelsAndLines) {
   for (const std::size_t panels : {1U, 2U, 3U, 4U, 5U, 7U})
     for (const std::size_t lines : {1U, 3U, 9U}) {
       SCOPED_TRACE(std::to_string(panels) + " panels, " + std::to_string(lines) + " lines");
-      ExpectTidy(Arrange(PointPicture(panels, lines), EvenMeasure()));
+      ExpectTidy(Arrange(PointChart(panels, lines), EvenMeasure()));
     }
 }
 
 TEST(PlotLayout, LegendStandsAboveThePanels) {
-  const Layout layout = Arrange(PointPicture(2, 6), EvenMeasure());
+  const Layout layout = Arrange(PointChart(2, 6), EvenMeasure());
   ASSERT_EQ(layout.legend.size(), 9U) << "six lines, a rule, published, missing";
   for (const PlacedEntry& entry : layout.legend)
     for (const PlacedPanel& panel : layout.panels) EXPECT_LE(entry.swatch.bottom(), panel.frame.y);
 }
 
 TEST(PlotLayout, LegendExplainsOnlyMarkersThatOccur) {
-  Picture picture = PointPicture(1, 2);
-  const auto kinds = [](const Picture& of) {
+  Chart chart = PointChart(1, 2);
+  const auto kinds = [](const Chart& of) {
     std::vector<LegendEntry::Kind> all;
     for (const LegendEntry& entry : MakeLegend(of)) all.push_back(entry.kind);
     return all;
   };
   using enum LegendEntry::Kind;
-  EXPECT_THAT(kinds(picture), ElementsAre(line, line, rule, published, gap));
-  picture.panels[0].lines[0].gaps.clear();
-  picture.panels[0].lines[0].published.clear();
-  picture.panels[0].lines[1].published = picture.panels[0].lines[1].points;
-  picture.panels[0].lines[1].points.clear();
-  EXPECT_THAT(kinds(picture), ElementsAre(line, quoted, rule, published));
+  EXPECT_THAT(kinds(chart), ElementsAre(line, line, rule, published, gap));
+  chart.panels[0].lines[0].gaps.clear();
+  chart.panels[0].lines[0].published.clear();
+  chart.panels[0].lines[1].published = chart.panels[0].lines[1].points;
+  chart.panels[0].lines[1].points.clear();
+  EXPECT_THAT(kinds(chart), ElementsAre(line, quoted, rule, published));
 }
 
 TEST(PlotLayout, LongCategoriesAreBrokenOrSlanted) {
-  Picture picture = PointPicture(1, 2);
-  picture.marks = Marks::bars;
-  picture.x.categories = {"k-centre", "random of the public part", "margin", "diverse", "averyveryverylongwordindeed"};
-  for (Line& line : picture.panels[0].lines) {
+  Chart chart = PointChart(1, 2);
+  chart.marks = Marks::bars;
+  chart.x.categories = {"k-centre", "random of the public part", "margin", "diverse", "averyveryverylongwordindeed"};
+  for (Line& line : chart.panels[0].lines) {
     double at = 0;
     for (Point& point : line.points) point.x = at++;
     line.published.clear();
     line.gaps.clear();
   }
-  const Layout layout = Arrange(picture, EvenMeasure());
+  const Layout layout = Arrange(chart, EvenMeasure());
   ExpectTidy(layout);
   bool slanted = false;
   for (const PlacedText& text : layout.texts) slanted = slanted || text.turn == Turn::slanted;
   EXPECT_TRUE(slanted);
-  picture.x.categories.back() = "several short words";
-  for (const PlacedText& text : Arrange(picture, EvenMeasure()).texts) EXPECT_NE(text.turn, Turn::slanted);
+  chart.x.categories.back() = "several short words";
+  for (const PlacedText& text : Arrange(chart, EvenMeasure()).texts) EXPECT_NE(text.turn, Turn::slanted);
 }
 
 TEST(PlotLayout, SheetsStandInTheirColumns) {
-  Picture picture;
-  picture.marks = Marks::sheets;
-  picture.columns = 3;
+  Chart chart;
+  chart.marks = Marks::sheets;
+  chart.columns = 3;
   for (int i = 0; i < 6; ++i) {
     Sheet sheet{"ε = " + std::to_string(i) + " (the paper's formula †, no guarantee)",
                 {"a note that is long enough to wrap"},
@@ -134,9 +134,9 @@ TEST(PlotLayout, SheetsStandInTheirColumns) {
                 28,
                 28,
                 {}};
-    picture.sheets.push_back(sheet);
+    chart.sheets.push_back(sheet);
   }
-  const Layout layout = Arrange(picture, EvenMeasure());
+  const Layout layout = Arrange(chart, EvenMeasure());
   ExpectTidy(layout);
   ASSERT_EQ(layout.sheets.size(), 6U);
   EXPECT_EQ(layout.sheets[0].across, 6);
@@ -147,12 +147,12 @@ TEST(PlotLayout, SheetsStandInTheirColumns) {
 
 TEST(PlotLayout, PanelsOfAMapAreSquaresThatShowBothAxesAlike) {
   for (const std::size_t panels : {1U, 2U, 3U, 4U, 7U}) {
-    Picture picture = PointPicture(panels, 3);
-    picture.marks = Marks::map;
-    picture.x.label.clear();
-    picture.y.label.clear();
-    for (Panel& panel : picture.panels) panel.rules.clear();
-    const Layout layout = Arrange(picture, EvenMeasure());
+    Chart chart = PointChart(panels, 3);
+    chart.marks = Marks::map;
+    chart.x.label.clear();
+    chart.y.label.clear();
+    for (Panel& panel : chart.panels) panel.rules.clear();
+    const Layout layout = Arrange(chart, EvenMeasure());
     SCOPED_TRACE(std::to_string(panels) + " panels");
     ExpectTidy(layout);
     ASSERT_EQ(layout.panels.size(), panels);
@@ -163,56 +163,56 @@ TEST(PlotLayout, PanelsOfAMapAreSquaresThatShowBothAxesAlike) {
 }
 
 TEST(PlotScales, AMapHasZeroInTheMiddleAndEveryPointInside) {
-  Picture picture = PointPicture(1, 1);
-  picture.marks = Marks::map;
-  picture.panels[0].lines[0].points = {{-3, 0.5, {}, {}}, {1, 2, {}, {}}};
-  const Scale scale = MapScale(picture);
+  Chart chart = PointChart(1, 1);
+  chart.marks = Marks::map;
+  chart.panels[0].lines[0].points = {{-3, 0.5, {}, {}}, {1, 2, {}, {}}};
+  const Scale scale = MapScale(chart);
   EXPECT_NEAR(scale.At(0), 0.5, 1e-12);
   EXPECT_GT(scale.At(-3), 0);
   EXPECT_LT(scale.At(3), 1);
-  picture.panels[0].lines[0].points = {{0, 0, {}, {}}};
-  EXPECT_NEAR(MapScale(picture).At(0), 0.5, 1e-12);
+  chart.panels[0].lines[0].points = {{0, 0, {}, {}}};
+  EXPECT_NEAR(MapScale(chart).At(0), 0.5, 1e-12);
 }
 
 TEST(PlotScales, TicksStandAtTheSweptValues) {
-  const Picture picture = PointPicture(1, 1);
-  const Scale scale = HorizontalScale(picture, 380, {7.5, false}, EvenMeasure());
+  const Chart chart = PointChart(1, 1);
+  const Scale scale = MakeHorizontalScale(chart, 380, {7.5, false}, EvenMeasure());
   std::vector<std::string> labels;
   for (const Tick& tick : scale.ticks) labels.push_back(tick.label);
   EXPECT_THAT(labels, ElementsAre("20", "50", "70", "100", "200", "500"));
 }
 
 TEST(PlotScales, LabelsThatWouldTouchGiveWay) {
-  Picture picture = PointPicture(1, 1);
-  picture.x.logarithmic = false;
-  const Scale scale = HorizontalScale(picture, 90, {7.5, false}, EvenMeasure());
+  Chart chart = PointChart(1, 1);
+  chart.x.logarithmic = false;
+  const Scale scale = MakeHorizontalScale(chart, 90, {7.5, false}, EvenMeasure());
   EXPECT_LT(scale.ticks.size(), 5U);
   EXPECT_GE(scale.ticks.size(), 2U);
 }
 
 TEST(PlotScales, PercentNeverLeavesItsBounds) {
-  Picture picture = PointPicture(1, 1);
-  picture.y.least = 0;
-  picture.y.most = 100;
-  picture.panels[0].lines[0].points[0].interval = Interval{-500, 600};
-  const Scale scale = VerticalScale(picture, 200, {7.5, false});
+  Chart chart = PointChart(1, 1);
+  chart.y.least = 0;
+  chart.y.most = 100;
+  chart.panels[0].lines[0].points[0].interval = Interval{-500, 600};
+  const Scale scale = MakeVerticalScale(chart, 200, {7.5, false});
   EXPECT_GE(scale.range.low, 0);
   EXPECT_LE(scale.range.high, 100);
 }
 
 TEST(PlotScales, OneLongIntervalDoesNotFlattenTheRest) {
-  Picture picture = PointPicture(1, 1);
-  picture.panels[0].rules.clear();
-  for (Point& point : picture.panels[0].lines[0].points) point.interval.reset();
-  const double span = VerticalScale(picture, 200, {7.5, false}).range.span();
-  picture.panels[0].lines[0].points[0].interval = Interval{-1e6, 1e6};
-  EXPECT_LT(VerticalScale(picture, 200, {7.5, false}).range.span(), 3.5 * span);
+  Chart chart = PointChart(1, 1);
+  chart.panels[0].rules.clear();
+  for (Point& point : chart.panels[0].lines[0].points) point.interval.reset();
+  const double span = MakeVerticalScale(chart, 200, {7.5, false}).range.span();
+  chart.panels[0].lines[0].points[0].interval = Interval{-1e6, 1e6};
+  EXPECT_LT(MakeVerticalScale(chart, 200, {7.5, false}).range.span(), 3.5 * span);
 }
 
 TEST(PlotScales, BarsBeginAtZero) {
-  Picture picture = PointPicture(1, 1);
-  picture.marks = Marks::bars;
-  EXPECT_EQ(VerticalScale(picture, 200, {7.5, false}).range.low, 0);
+  Chart chart = PointChart(1, 1);
+  chart.marks = Marks::bars;
+  EXPECT_EQ(MakeVerticalScale(chart, 200, {7.5, false}).range.low, 0);
 }
 
 TEST(PlotScales, ALogarithmicAxisPlacesDecadesEvenly) {

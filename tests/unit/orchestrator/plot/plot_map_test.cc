@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "orchestrator/cli/render/figure_caption.h"
-#include "orchestrator/cli/render/figure_picture.h"
+#include "orchestrator/cli/render/figure_chart.h"
 #include "orchestrator/results/tables/figure_data.h"
 #include "orchestrator/results/tables/figure_words.h"
 #include "tests/unit/orchestrator/results/sample_results.h"
@@ -33,7 +33,7 @@ std::vector<std::uint8_t> Noise(std::size_t bytes, std::uint32_t seed) {
 struct SmallSweep {
   testing::Sample sample = testing::SampleSweep();
   std::int64_t samples = 5;
-  Result<DataPictures> pictures = DataPictures{1, 2, 3, {{"train", 9, Noise(54, 1)}, {"test", 4, Noise(24, 2)}}};
+  Result<DataImages> pictures = DataImages{1, 2, 3, {{"train", 9, Noise(54, 1)}, {"test", 4, Noise(24, 2)}}};
   mutable int reads = 0;
 
   SmallSweep() {
@@ -106,7 +106,7 @@ TEST(PlotMap, NoMoreSamplesThanCount) {
 TEST(PlotMap, NeighboursHaveLikePixels) {
   SmallSweep sweep;
   sweep.samples = 9;
-  // Every private picture is one of the samples.
+  // Every private chart is one of the samples.
   sweep.pictures->splits[0].pixels = Noise(54, 3);
   const FigureMap map = *sweep.Figure()->images[0].map;
   const auto apart = [&map](std::size_t i, std::size_t j) {
@@ -129,9 +129,9 @@ TEST(PlotMap, ATrialWithoutSamplesHasAnEmptyPanel) {
   const Result<FigureData> data = sweep.Figure();
   ASSERT_TRUE(data.ok()) << data.status().message();
   EXPECT_EQ(data->missing, 1);
-  const plot::Picture picture = MakePicture(*data);
-  ASSERT_EQ(picture.panels.size(), 2U);
-  EXPECT_TRUE(picture.panels[1].lines.empty());
+  const plot::Chart chart = MakeChart(*data);
+  ASSERT_EQ(chart.panels.size(), 2U);
+  EXPECT_TRUE(chart.panels[1].lines.empty());
 }
 
 TEST(PlotMap, WithoutAnySamplesNothingIsReadOrDrawn) {
@@ -176,12 +176,12 @@ TEST(PlotMap, OnePictureInAllIsAUsageError) {
 }
 
 TEST(PlotMap, ThePanelIsFilledAndHasNoAxes) {
-  const plot::Picture picture = MakePicture(*SmallSweep().Figure());
-  EXPECT_EQ(picture.marks, plot::Marks::map);
-  EXPECT_TRUE(picture.x.label.empty() && picture.y.label.empty());
-  ASSERT_EQ(picture.panels.size(), 1U);
+  const plot::Chart chart = MakeChart(*SmallSweep().Figure());
+  EXPECT_EQ(chart.marks, plot::Marks::map);
+  EXPECT_TRUE(chart.x.label.empty() && chart.y.label.empty());
+  ASSERT_EQ(chart.panels.size(), 1U);
   double reach = 0;
-  for (const plot::Line& line : picture.panels[0].lines)
+  for (const plot::Line& line : chart.panels[0].lines)
     for (const plot::Point& point : line.points) reach = std::max({reach, std::abs(point.x), std::abs(point.y)});
   EXPECT_NEAR(reach, 1, 1e-12);
 }
@@ -195,7 +195,7 @@ TEST(PlotMap, CaptionSaysThatNoEpsilonCoversThePoints) {
 }
 
 TEST(PlotMap, JsonHoldsEveryPlace) {
-  const nlohmann::ordered_json json = FigureJson(*SmallSweep().Figure(), {});
+  const nlohmann::ordered_json json = MakeFigureJson(*SmallSweep().Figure(), {});
   EXPECT_EQ(json.at("kind"), "map");
   EXPECT_TRUE(json.at("y").is_null());
   const auto& map = json.at("samples").at(0).at("map");

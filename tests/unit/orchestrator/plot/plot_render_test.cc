@@ -15,22 +15,22 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Picture Sample() {
-  Picture picture;
-  picture.x = {"noise scale σ", true, {}, {}, {}};
-  picture.y = {"test accuracy (%)", false, {}, 0, 100};
-  picture.name = "a figure";
-  picture.description = "90 < 91 & \"more\"";
+Chart Sample() {
+  Chart chart;
+  chart.x = {"noise scale σ", true, {}, {}, {}};
+  chart.y = {"test accuracy (%)", false, {}, 0, 100};
+  chart.name = "a figure";
+  chart.description = "90 < 91 & \"more\"";
   Line line{"dpdfd", 0, {}, {}, {}};
   for (const double x : {20.0, 50.0, 100.0})
     line.points.push_back({x, 80 + x / 20, Interval{78 + x / 20, 82 + x / 20}, {}});
   line.published = {{50, 95}};
-  picture.panels = {{"", {line}, {}}};
-  return picture;
+  chart.panels = {{"", {line}, {}}};
+  return chart;
 }
 
-storage::DecodedImage Decoded(const Picture& picture) {
-  const Result<std::string> png = Render(picture, Format::png);
+storage::DecodedImage Decoded(const Chart& chart) {
+  const Result<std::string> png = Render(chart, Format::png);
   EXPECT_TRUE(png.ok()) << png.status().message();
   Result<storage::DecodedImage> decoded = storage::DecodeImage("figure", png.ok() ? *png : "");
   EXPECT_TRUE(decoded.ok()) << decoded.status().message();
@@ -38,21 +38,21 @@ storage::DecodedImage Decoded(const Picture& picture) {
 }
 
 // How many pixels have this colour, within a step of 256.
-std::size_t Count(const storage::DecodedImage& picture, Colour colour) {
+std::size_t Count(const storage::DecodedImage& chart, Colour colour) {
   const auto close = [](std::uint8_t byte, double value) { return std::abs(byte - 255 * value) < 1.5; };
   std::size_t count = 0;
-  for (std::int64_t i = 0; i < picture.region.height * picture.region.width; ++i) {
-    const std::uint8_t* pixel = picture.rgb.data() + 3 * i;
+  for (std::int64_t i = 0; i < chart.region.height * chart.region.width; ++i) {
+    const std::uint8_t* pixel = chart.rgb.data() + 3 * i;
     if (close(pixel[0], colour.red) && close(pixel[1], colour.green) && close(pixel[2], colour.blue)) ++count;
   }
   return count;
 }
 
 TEST(PlotRender, APngDecodesToThePageAtItsResolution) {
-  const Picture picture = Sample();
+  const Chart chart = Sample();
   const Canvas measure(Format::png, 1, 1);
-  const Layout layout = Arrange(picture, measure);
-  const storage::DecodedImage decoded = Decoded(picture);
+  const Layout layout = Arrange(chart, measure);
+  const storage::DecodedImage decoded = Decoded(chart);
   EXPECT_EQ(decoded.whole.width, std::ceil(layout.width * kPixelsPerPoint));
   EXPECT_EQ(decoded.whole.height, std::ceil(layout.height * kPixelsPerPoint));
 }
@@ -60,7 +60,7 @@ TEST(PlotRender, APngDecodesToThePageAtItsResolution) {
 TEST(PlotRender, SameFigureGivesTheSameBytes) {
   for (const Format format : {Format::svg, Format::png, Format::pdf}) {
     const Result<std::string> first = Render(Sample(), format);
-    Picture other = Sample();
+    Chart other = Sample();
     other.title = "another";
     ASSERT_TRUE(Render(other, format).ok());
     const Result<std::string> again = Render(Sample(), format);
@@ -95,40 +95,40 @@ TEST(PlotRender, APdfIsMarkedAsOursAndHasNoDate) {
 }
 
 TEST(PlotRender, MeasuredPointsAreFilledAndPublishedOnesHollow) {
-  Picture picture = Sample();
-  picture.panels[0].lines[0].published.clear();
-  for (Point& point : picture.panels[0].lines[0].points) point.interval.reset();
+  Chart chart = Sample();
+  chart.panels[0].lines[0].published.clear();
+  for (Point& point : chart.panels[0].lines[0].points) point.interval.reset();
   const Colour blue = FindStyle(0).colour;
-  const std::size_t filled = Count(Decoded(picture), blue);
-  picture.panels[0].lines[0].published = picture.panels[0].lines[0].points;
-  picture.panels[0].lines[0].points.clear();
-  const std::size_t hollow = Count(Decoded(picture), blue);
+  const std::size_t filled = Count(Decoded(chart), blue);
+  chart.panels[0].lines[0].published = chart.panels[0].lines[0].points;
+  chart.panels[0].lines[0].points.clear();
+  const std::size_t hollow = Count(Decoded(chart), blue);
   EXPECT_GT(hollow, 0U);
   EXPECT_GT(filled, 2 * hollow);
 }
 
 TEST(PlotRender, ALineIsBrokenAtAMissingPoint) {
-  Picture picture = Sample();
-  Line& line = picture.panels[0].lines[0];
+  Chart chart = Sample();
+  Line& line = chart.panels[0].lines[0];
   line.published.clear();
   for (Point& point : line.points) point.interval.reset();
   line.points = {{20, 80, {}, {}}, {500, 80, {}, {}}};
-  const std::size_t whole = Count(Decoded(picture), FindStyle(0).colour);
+  const std::size_t whole = Count(Decoded(chart), FindStyle(0).colour);
   line.gaps = {100};
-  const std::size_t broken = Count(Decoded(picture), FindStyle(0).colour);
+  const std::size_t broken = Count(Decoded(chart), FindStyle(0).colour);
   EXPECT_LT(broken, whole / 2) << "of two markers with a line between them the line is most";
 }
 
 TEST(PlotRender, NoLineOfAMapLiesAboveAllOthers) {
-  Picture picture;
-  picture.marks = Marks::map;
+  Chart chart;
+  chart.marks = Marks::map;
   Line first{"a", 0, {}, {}, {}}, second{"b", 1, {}, {}, {}};
   for (int i = 0; i < 10; ++i) {
     first.points.push_back({0.2 * i - 0.9, 0, {}, {}});
     second.points.push_back({0.9 - 0.2 * i, 0, {}, {}});
   }
-  picture.panels = {{"", {first, second}, {}}};
-  const storage::DecodedImage decoded = Decoded(picture);
+  chart.panels = {{"", {first, second}, {}}};
+  const storage::DecodedImage decoded = Decoded(chart);
   const auto blue = static_cast<double>(Count(decoded, FindStyle(0).colour));
   const auto vermilion = static_cast<double>(Count(decoded, FindStyle(1).colour));
   EXPECT_GT(blue, 0.5 * vermilion);
@@ -136,18 +136,18 @@ TEST(PlotRender, NoLineOfAMapLiesAboveAllOthers) {
 }
 
 TEST(PlotRender, SmokeIsWrittenAcrossThePanel) {
-  Picture picture = Sample();
-  const std::size_t without = Count(Decoded(picture), kBadge);
-  picture.badge = "smoke";
-  EXPECT_GT(Count(Decoded(picture), kBadge), without + 5000);
+  Chart chart = Sample();
+  const std::size_t without = Count(Decoded(chart), kBadge);
+  chart.badge = "smoke";
+  EXPECT_GT(Count(Decoded(chart), kBadge), without + 5000);
 }
 
 TEST(PlotRender, PixelsOfSamplesAreThePicturesOwn) {
-  Picture picture;
-  picture.marks = Marks::sheets;
+  Chart chart;
+  chart.marks = Marks::sheets;
   Sheet sheet{"ε = 1", {}, 1, 3, 1, 2, {255, 0, 0, 255, 0, 0}};  // red, then green
-  picture.sheets = {sheet};
-  const storage::DecodedImage decoded = Decoded(picture);
+  chart.sheets = {sheet};
+  const storage::DecodedImage decoded = Decoded(chart);
   const std::size_t red = Count(decoded, {1, 0, 0}), green = Count(decoded, {0, 1, 0});
   EXPECT_GT(red, 10000U);
   EXPECT_EQ(red, green);
@@ -155,14 +155,14 @@ TEST(PlotRender, PixelsOfSamplesAreThePicturesOwn) {
 
 TEST(PlotRender, EveryKindOfPictureIsDrawn) {
   for (const Marks marks : {Marks::points, Marks::bars, Marks::curves, Marks::map}) {
-    Picture picture = Sample();
-    picture.marks = marks;
+    Chart chart = Sample();
+    chart.marks = marks;
     if (marks == Marks::bars) {
-      picture.x.categories = {"a", "b", "c"};
-      for (std::size_t i = 0; i < 3; ++i) picture.panels[0].lines[0].points[i].x = static_cast<double>(i);
-      picture.panels[0].lines[0].published.clear();
+      chart.x.categories = {"a", "b", "c"};
+      for (std::size_t i = 0; i < 3; ++i) chart.panels[0].lines[0].points[i].x = static_cast<double>(i);
+      chart.panels[0].lines[0].published.clear();
     }
-    EXPECT_GT(Count(Decoded(picture), FindStyle(0).colour), 300U);
+    EXPECT_GT(Count(Decoded(chart), FindStyle(0).colour), 300U);
   }
 }
 

@@ -65,7 +65,7 @@ TEST_F(RunSweepMpiTest, ThreeRanksGiveTheSameRowsAsOneProcess) {
 
 TEST_F(RunSweepMpiTest, TermToTheWrapperExits75AndTheNextRunGoesOn) {
   Runner run = Launch(results_);
-  ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0) || AttemptsOf(results_, 4) > 0; }));
+  ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0) || CountAttempts(results_, 4) > 0; }));
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), 75) << run.Log();
   Runner again = Launch(results_);
@@ -82,7 +82,7 @@ TEST_F(RunSweepMpiTest, KilledRankEndsTheJobAndTheRowsAreTheSame) {
   const std::vector<pid_t> ranks = Ranks(results_);
   std::vector<pid_t> workers;
   for (const pid_t rank : ranks)
-    for (const pid_t worker : ChildrenOf(rank)) workers.push_back(worker);
+    for (const pid_t worker : ListChildren(rank)) workers.push_back(worker);
   kill(ranks.back(), SIGKILL);
   EXPECT_NE(run.Wait(), 0);
   EXPECT_TRUE(Eventually([&] { return Ranks(results_).empty(); }));

@@ -64,13 +64,13 @@ TEST_F(RunSweepTest, HostWithoutUsableDevicesTrainsOnCpus) {
 TEST_F(RunSweepTest, EditedSweepRunsOnlyNewTrials) {
   ASSERT_EQ(Runner(results_, {"1", "2"}).Wait(), 0);
   ASSERT_EQ(Runner(results_, {"1", "2", "7"}).Wait(), 0);
-  for (std::size_t trial = 0; trial < 4; ++trial) EXPECT_EQ(AttemptsOf(results_, trial), 1) << trial;
+  for (std::size_t trial = 0; trial < 4; ++trial) EXPECT_EQ(CountAttempts(results_, trial), 1) << trial;
 }
 
 TEST_F(RunSweepTest, FaultyWorkersAreReplaced) {
   Runner run(results_, {"0", "0", "1001", "1002", "1003"}, 2);
   EXPECT_EQ(run.Wait(), 0) << run.Log();
-  for (std::size_t trial = 0; trial < 3; ++trial) EXPECT_EQ(AttemptsOf(results_, trial), 2);
+  for (std::size_t trial = 0; trial < 3; ++trial) EXPECT_EQ(CountAttempts(results_, trial), 2);
   for (const char* cause : {"worker_killed", "about to die", "worker_hang", "bad_message"})
     EXPECT_THAT(run.Log(), HasSubstr(cause));
 }
@@ -90,9 +90,9 @@ TEST_F(RunSweepTest, KilledOrchestratorLeavesNoWorker) {
     SCOPED_TRACE("killed after " + std::to_string(wait) + " ms");
     const std::string results = folder_ / ("killed-" + std::to_string(wait));
     Runner run(results, plan, 2);
-    ASSERT_TRUE(Eventually([&] { return !ChildrenOf(run.pid()).empty(); }));
+    ASSERT_TRUE(Eventually([&] { return !ListChildren(run.pid()).empty(); }));
     std::this_thread::sleep_for(milliseconds(wait));
-    const std::vector<pid_t> workers = ChildrenOf(run.pid());
+    const std::vector<pid_t> workers = ListChildren(run.pid());
     run.Signal(SIGKILL);
     EXPECT_EQ(run.Wait(), 128 + SIGKILL);
     EXPECT_TRUE(Eventually([&] { return std::none_of(workers.begin(), workers.end(), IsAlive); }));
@@ -106,13 +106,13 @@ TEST_F(RunSweepTest, SigkillOfAWorkerIsSurvived) {
   Runner run(results_, {"0", "0", "1006"});
   for (int kills = 0; kills < 3; ++kills) {
     std::vector<pid_t> workers;
-    ASSERT_TRUE(Eventually([&] { return !(workers = ChildrenOf(run.pid())).empty(); }));
+    ASSERT_TRUE(Eventually([&] { return !(workers = ListChildren(run.pid())).empty(); }));
     std::this_thread::sleep_for(milliseconds(200));
     kill(workers[0], SIGKILL);
     ASSERT_TRUE(Eventually([&] { return !IsAlive(workers[0]); }));
   }
   EXPECT_EQ(run.Wait(), 0) << run.Log();
-  EXPECT_EQ(AttemptsOf(results_, 0), 4);
+  EXPECT_EQ(CountAttempts(results_, 0), 4);
 }
 
 TEST_F(RunSweepTest, FirstSignalSavesAndExits75AndTheNextRunGoesOn) {
@@ -124,7 +124,7 @@ TEST_F(RunSweepTest, FirstSignalSavesAndExits75AndTheNextRunGoesOn) {
     EXPECT_EQ(run.Wait(), 75) << run.Log();
     Runner again(results, {"0", "0", "1006"});
     EXPECT_EQ(again.Wait(), 0) << again.Log();
-    EXPECT_EQ(AttemptsOf(results, 0), 2);
+    EXPECT_EQ(CountAttempts(results, 0), 2);
   }
 }
 
@@ -138,7 +138,7 @@ TEST_F(RunSweepTest, WorkerThatIgnoresStopIsKilledAfterTheGrace) {
 TEST_F(RunSweepTest, SecondSignalEndsAtOnceWith130) {
   Runner run(results_, {"0", "0", "1008"});
   ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0); }));
-  const std::vector<pid_t> workers = ChildrenOf(run.pid());
+  const std::vector<pid_t> workers = ListChildren(run.pid());
   run.Signal(SIGINT);
   std::this_thread::sleep_for(milliseconds(700));
   run.Signal(SIGINT);

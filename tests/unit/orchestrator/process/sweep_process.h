@@ -90,7 +90,7 @@ inline bool IsAlive(pid_t pid) {
   return state != "Z";
 }
 
-inline std::vector<pid_t> ChildrenOf(pid_t parent) {
+inline std::vector<pid_t> ListChildren(pid_t parent) {
   std::vector<pid_t> children;
   std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
   for (pid_t child = 0; file >> child;)
@@ -108,7 +108,7 @@ inline std::map<std::string, std::string> Digests(const std::string& results) {
   return digests;
 }
 
-inline int AttemptsOf(const std::string& results, std::size_t trial) {
+inline int CountAttempts(const std::string& results, std::size_t trial) {
   const Result<ResultsView> view = ReadResults(storage::PosixEnv(), results);
   return view.ok() && trial < view->trials.size() ? static_cast<int>(view->trials[trial].attempts) : -1;
 }

@@ -9,7 +9,7 @@ namespace retort::orchestrator {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::PlanOf;
+using testing::MakePlan;
 using testing::TrialBuilder;
 
 CostModel Costs(const TrialSpec& spec, double unit_seconds, double start_seconds) {
@@ -54,7 +54,7 @@ class TimeFitTest : public OrchestratorTest {
       core_.costs.Merge(Costs(quick, 1, 1));
     }
     core_.work_ends = time_ + left;
-    Open(PlanOf({slow, quick}));
+    Open(MakePlan({slow, quick}));
     Register(0, 2);
     Tick();
   }
@@ -103,14 +103,14 @@ class IdleSlotTest : public OrchestratorTest {
     Tick();
     return CountIdleSlots(core_, now());
   }
-  static SweepPlan PlanTwo() { return PlanOf({TrialBuilder(1).Build(), TrialBuilder(2).Build()}); }
+  static SweepPlan PlanTwo() { return MakePlan({TrialBuilder(1).Build(), TrialBuilder(2).Build()}); }
 };
 
 TEST_F(IdleSlotTest, SlotsThatNothingOfThePlanIsToHave) { EXPECT_EQ(CountIdle(PlanTwo()), 2U); }
 
 TEST_F(IdleSlotTest, StudentThatWaitsForItsTeacherIsToHaveOne) {
   const TrialSpec teacher = TrialBuilder(1).Teacher("t").Build();
-  EXPECT_EQ(CountIdle(PlanOf({teacher, TrialBuilder(2).Of(teacher).Build()})), 2U);
+  EXPECT_EQ(CountIdle(MakePlan({teacher, TrialBuilder(2).Of(teacher).Build()})), 2U);
 }
 
 TEST_F(IdleSlotTest, QuotaLeavesFewer) {
@@ -126,7 +126,7 @@ TEST_F(IdleSlotTest, QuotaOfTrialsThatHaveBegunLeavesNone) {
 }
 
 TEST_F(IdleSlotTest, GangThatIsQueuedHasThemFirst) {
-  EXPECT_EQ(CountIdle(PlanOf({TrialBuilder(1).Build(), TrialBuilder(2).Devices(4).Build()})), 0U);
+  EXPECT_EQ(CountIdle(MakePlan({TrialBuilder(1).Build(), TrialBuilder(2).Devices(4).Build()})), 0U);
 }
 
 TEST_F(IdleSlotTest, RunThatStopsHasNone) {

@@ -19,7 +19,7 @@ using testing::FamilyPlan;
 using testing::FaultInjectionEnv;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::PlanOf;
+using testing::MakePlan;
 using testing::TrialBuilder;
 
 // A core whose trials end as the test says, without a folder.
@@ -54,7 +54,7 @@ class AmendmentTest : public ::testing::Test {
     return changed;
   }
   [[nodiscard]] TrialId Id(std::size_t index) const { return plan_.trials[index].id; }
-  [[nodiscard]] TrialState StateOf(std::size_t index) const { return core_.Get(Id(index)).state; }
+  [[nodiscard]] TrialState GetState(std::size_t index) const { return core_.Get(Id(index)).state; }
 
   static constexpr Now kNow{1000, 1.7e9};
   SweepPlan plan_;
@@ -65,23 +65,23 @@ class AmendmentTest : public ::testing::Test {
 TEST_F(AmendmentTest, TrialsOfASelectionAreRefused) {
   TrialSpec drawn = TrialBuilder(1).Build();
   drawn.draw = "0000000000000001 0000000000000002";
-  Start(PlanOf({drawn}));
+  Start(MakePlan({drawn}));
   End(drawn.id, false);
   for (const Amendment amendment : {Amendment::retry, Amendment::cancel})
     EXPECT_THAT(Do(amendment, {drawn.id}).status().message(), HasSubstr("another selection"));
-  EXPECT_EQ(StateOf(0), TrialState::failed);
+  EXPECT_EQ(GetState(0), TrialState::failed);
 }
 
 TEST_F(AmendmentTest, RetryOfATeacherBringsItsStudentsBack) {
   Start(FamilyPlan(1, 2));
   End(Id(0), false);
-  ASSERT_EQ(StateOf(1), TrialState::parent_failed);
+  ASSERT_EQ(GetState(1), TrialState::parent_failed);
   core_.stop = StopRequest{};
   const auto changed = Do(Amendment::retry, {Id(0)});
   ASSERT_TRUE(changed.ok()) << changed.status().message();
   EXPECT_THAT(*changed, ElementsAre(Id(0), Id(1), Id(2)));
-  EXPECT_EQ(StateOf(0), TrialState::queued);
-  EXPECT_EQ(StateOf(2), TrialState::waiting);
+  EXPECT_EQ(GetState(0), TrialState::queued);
+  EXPECT_EQ(GetState(2), TrialState::waiting);
   EXPECT_TRUE(core_.Get(Id(0)).failures.empty());
 }
 
@@ -94,7 +94,7 @@ TEST_F(AmendmentTest, RetryOfAStudentAloneNamesItsTeacher) {
   EXPECT_THAT(refused.status().message(), HasSubstr("retry the teacher"));
   EXPECT_TRUE(outbox_.empty());
   EXPECT_TRUE(Do(Amendment::retry, {Id(1), Id(0)}).ok()) << "both together are fine";
-  EXPECT_EQ(StateOf(1), TrialState::waiting);
+  EXPECT_EQ(GetState(1), TrialState::waiting);
 }
 
 TEST_F(AmendmentTest, WhatSucceededIsNeitherTriedAgainNorCancelled) {
@@ -102,7 +102,7 @@ TEST_F(AmendmentTest, WhatSucceededIsNeitherTriedAgainNorCancelled) {
   End(Id(0), true);
   EXPECT_THAT(Do(Amendment::retry, {Id(0)}).status().message(), HasSubstr("its row is final"));
   EXPECT_THAT(Do(Amendment::cancel, {Id(1), Id(0)}).status().message(), HasSubstr("has succeeded"));
-  EXPECT_NE(StateOf(1), TrialState::cancelled) << "all or nothing";
+  EXPECT_NE(GetState(1), TrialState::cancelled) << "all or nothing";
 }
 
 TEST_F(AmendmentTest, CancelledTeacherEndsItsStudentsWithRows) {
@@ -117,7 +117,7 @@ TEST_F(AmendmentTest, CancelledTeacherEndsItsStudentsWithRows) {
   ASSERT_TRUE(student.ok());
   EXPECT_EQ(core_.Get(Id(1)).row->state, "cancelled");
   EXPECT_TRUE(core_.AllFinal());
-  EXPECT_EQ(SweepExitCode(core_), 0);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 0);
 }
 
 TEST_F(AmendmentTest, AskingTwiceChangesNothing) {
@@ -138,8 +138,8 @@ TEST_F(AmendmentTest, ReplayGivesTheSameState) {
   ASSERT_TRUE(Do(Amendment::cancel, {Id(1)}).ok());
   Outbox retry = outbox_;
   ASSERT_TRUE(Do(Amendment::retry, {Id(0), Id(1)}).ok());
-  EXPECT_EQ(StateOf(0), TrialState::queued);
-  EXPECT_EQ(StateOf(1), TrialState::waiting);
+  EXPECT_EQ(GetState(0), TrialState::queued);
+  EXPECT_EQ(GetState(1), TrialState::waiting);
 }
 
 // The I/O around it, in a folder in memory.
@@ -157,7 +157,7 @@ class AmendResultsTest : public ::testing::Test {
     ASSERT_TRUE(PublishExitCode(env_, "results", 75).ok());
   }
   Result<std::vector<TrialId>> Do(const AmendmentOrder& order) { return AmendResults(env_, options_, order, kNow); }
-  TrialState StateOf(std::size_t index) {
+  TrialState GetState(std::size_t index) {
     const Result<ResultsView> view = ReadResults(env_, "results");
     EXPECT_TRUE(view.ok());
     return view.ok() ? view->trials[index].state : TrialState::waiting;
@@ -176,8 +176,8 @@ TEST_F(AmendResultsTest, HeldFolderIsRefusedAndUnchanged) {
   const auto refused = Do({Amendment::cancel, {plan_.trials[0].id}, false});
   EXPECT_EQ(refused.status().code(), StatusCode::environment);
   EXPECT_THAT(refused.status().message(), HasSubstr("locked"));
-  EXPECT_EQ(StateOf(0), TrialState::queued);
-  EXPECT_TRUE(env_.Exists(ExitCodePath("results")));
+  EXPECT_EQ(GetState(0), TrialState::queued);
+  EXPECT_TRUE(env_.Exists(GetExitCodePath("results")));
 }
 
 TEST_F(AmendResultsTest, UnknownTrialIsRefused) {
@@ -188,7 +188,7 @@ TEST_F(AmendResultsTest, FailedFilesLetNothingThrough) {
   env_.FailAll(EnvironmentError("No space left on device"));
   EXPECT_FALSE(Do({Amendment::cancel, {plan_.trials[0].id}, false}).ok());
   env_.ClearFaults();
-  EXPECT_EQ(StateOf(0), TrialState::queued);
+  EXPECT_EQ(GetState(0), TrialState::queued);
 }
 
 TEST_F(AmendResultsTest, DeathAtAnyOperationLeavesTheOldStateOrTheNew) {
@@ -196,12 +196,12 @@ TEST_F(AmendResultsTest, DeathAtAnyOperationLeavesTheOldStateOrTheNew) {
   for (int operation = 0;; ++operation) {
     env_.Restart(testing::Crash::process_killed);
     env_.StopAt(operation);
-    const TrialState before = StateOf(0);
+    const TrialState before = GetState(0);
     const Amendment amendment = before == TrialState::cancelled ? Amendment::retry : Amendment::cancel;
     const auto changed = Do({amendment, {plan_.trials[0].id}, false});
     const bool stopped = env_.stopped();
     env_.Restart(testing::Crash::power_lost);
-    const TrialState after = StateOf(0);
+    const TrialState after = GetState(0);
     EXPECT_TRUE(after == TrialState::queued || after == TrialState::cancelled);
     EXPECT_TRUE(!changed.ok() || after != before) << "what was reported has happened";
     if (!stopped) break;

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::PlanOf;
+using testing::MakePlan;
 using testing::TrialBuilder;
 
 class GangTest : public OrchestratorTest {
@@ -18,7 +18,7 @@ class GangTest : public OrchestratorTest {
   static TrialSpec Gang(std::uint64_t seed, int devices, int priority = 0) {
     return TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(devices).Priority(priority).Build();
   }
-  [[nodiscard]] std::vector<Seat> SeatsOf(const TrialSpec& spec) const {
+  [[nodiscard]] std::vector<Seat> FindSeats(const TrialSpec& spec) const {
     const ActiveAttempt* attempt = core_.fleet.Find(spec.id);
     return attempt == nullptr ? std::vector<Seat>() : attempt->seats;
   }
@@ -31,7 +31,7 @@ class GangTest : public OrchestratorTest {
 
 TEST_F(GangTest, EveryMemberGetsItsOwnLeaseOfOneAttempt) {
   const TrialSpec gang = Gang(1, 3);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 2);
   Register(1, 2);
   Tick();
@@ -50,19 +50,19 @@ TEST_F(GangTest, EveryMemberGetsItsOwnLeaseOfOneAttempt) {
 
 TEST_F(GangTest, OneHostIsPreferredAndNeedsNoNetwork) {
   const TrialSpec gang = Gang(1, 2);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 1);
   Register(1, 3);
   Register(2, 2);
   Tick();
-  EXPECT_THAT(SeatsOf(gang), ElementsAre(Seat{WorldRank{2}, 0}, Seat{WorldRank{2}, 1}));
+  EXPECT_THAT(FindSeats(gang), ElementsAre(Seat{WorldRank{2}, 0}, Seat{WorldRank{2}, 1}));
   for (const auto& [rank, lease] : Take<cluster::Lease>()) EXPECT_EQ(lease.start.gang_host, "127.0.0.1");
 }
 
 // Containers of one name, each with a network of its own.
 TEST_F(GangTest, HostsOfOneNameAreToldApart) {
   const TrialSpec apart = Gang(1, 3), together = Gang(2, 2);
-  Open(PlanOf({apart, together}));
+  Open(MakePlan({apart, together}));
   for (int rank = 0; rank < 2; ++rank) {
     cluster::Register message{"node",
                               2,
@@ -84,40 +84,40 @@ TEST_F(GangTest, HostsOfOneNameAreToldApart) {
   EXPECT_EQ(core_.fleet.SlotsOn(first), 2);
   Succeed(apart.id);
   Tick();
-  ASSERT_EQ(SeatsOf(together).size(), 2U);
-  EXPECT_EQ(SeatsOf(together)[0].rank, SeatsOf(together)[1].rank);
+  ASSERT_EQ(FindSeats(together).size(), 2U);
+  EXPECT_EQ(FindSeats(together)[0].rank, FindSeats(together)[1].rank);
 }
 
 TEST_F(GangTest, NothingIsPlacedInPart) {
   const TrialSpec gang = Gang(1, 3);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 2);
   Tick();
-  EXPECT_TRUE(SeatsOf(gang).empty());
+  EXPECT_TRUE(FindSeats(gang).empty());
   EXPECT_TRUE(Take<cluster::Lease>().empty());
   Register(1, 1);
   Tick();
-  EXPECT_EQ(SeatsOf(gang).size(), 3U);
+  EXPECT_EQ(FindSeats(gang).size(), 3U);
 }
 
 TEST_F(GangTest, SmallTrialsFillWhatAWaitingGangDoesNotNeed) {
   const TrialSpec early[] = {Gang(1, 1, 9), Gang(2, 1, 9)};
   const TrialSpec gang = Gang(3, 3, 5), second = Gang(4, 1), third = Gang(5, 1);
-  Open(PlanOf({early[0], early[1], gang, second, third}));
+  Open(MakePlan({early[0], early[1], gang, second, third}));
   Register(0, 3);  // two slots are taken at once, the gang waits for them and keeps the third
   Tick();
-  EXPECT_EQ(SeatsOf(early[1]).size(), 1U);
-  EXPECT_TRUE(SeatsOf(gang).empty());
-  EXPECT_TRUE(SeatsOf(second).empty()) << "it took a slot that the gang needs";
+  EXPECT_EQ(FindSeats(early[1]).size(), 1U);
+  EXPECT_TRUE(FindSeats(gang).empty());
+  EXPECT_TRUE(FindSeats(second).empty()) << "it took a slot that the gang needs";
   Register(1, 1);  // too small a host for the gang, and too little together
   Tick();
-  EXPECT_THAT(SeatsOf(second), ElementsAre(Seat{WorldRank{1}, 0}));
+  EXPECT_THAT(FindSeats(second), ElementsAre(Seat{WorldRank{1}, 0}));
   Succeed(second.id);
   Tick();
-  EXPECT_THAT(SeatsOf(third), ElementsAre(Seat{WorldRank{1}, 0}));
+  EXPECT_THAT(FindSeats(third), ElementsAre(Seat{WorldRank{1}, 0}));
   for (const TrialSpec& trial : early) Succeed(trial.id);
   Tick();
-  EXPECT_EQ(SeatsOf(gang).size(), 3U);
+  EXPECT_EQ(FindSeats(gang).size(), 3U);
 }
 
 TEST_F(GangTest, AStreamOfSmallTrialsDoesNotStarveAGang) {
@@ -125,11 +125,11 @@ TEST_F(GangTest, AStreamOfSmallTrialsDoesNotStarveAGang) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) trials.push_back(Gang(seed, 1));
   trials[0].execution.priority = -1;  // behind the first of them, which occupy every slot
   for (std::size_t i = 9; i < trials.size(); ++i) trials[i].execution.priority = -2;
-  Open(PlanOf(trials));
+  Open(MakePlan(trials));
   Register(0, 4);
   Register(1, 4);
   int small = 0;
-  for (Tick(); SeatsOf(trials[0]).empty(); Tick(1)) {
+  for (Tick(); FindSeats(trials[0]).empty(); Tick(1)) {
     const auto running = core_.fleet.active();
     ASSERT_FALSE(running.empty());
     Succeed(running.begin()->first);
@@ -139,7 +139,7 @@ TEST_F(GangTest, AStreamOfSmallTrialsDoesNotStarveAGang) {
 
 TEST_F(GangTest, TheAddressOfTheStoreReachesEveryRankOfTheGang) {
   const TrialSpec gang = Gang(1, 3);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 2);
   Register(1, 2);
   Tick();
@@ -154,7 +154,7 @@ TEST_F(GangTest, TheAddressOfTheStoreReachesEveryRankOfTheGang) {
 
 TEST_F(GangTest, OnlyGangRankZeroSpeaksForTheGang) {
   const TrialSpec gang = Gang(1, 2);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 1);
   Register(1, 1);
   Tick();
@@ -166,12 +166,12 @@ TEST_F(GangTest, OnlyGangRankZeroSpeaksForTheGang) {
   SayFrom(1, gang, ended);
   SayFrom(1, gang, cluster::GangAddress{"forged"});
   EXPECT_EQ(core_.counters.stale, stale + 4);
-  EXPECT_EQ(StateOf(gang.id), TrialState::leased);
+  EXPECT_EQ(GetState(gang.id), TrialState::leased);
 }
 
 TEST_F(GangTest, AnyMembersEndStopsAllMembersAndFreesTheirSlots) {
   const TrialSpec gang = Gang(1, 2), other = Gang(2, 2);
-  Open(PlanOf({gang, other}));
+  Open(MakePlan({gang, other}));
   for (int rank = 0; rank < 4; ++rank) Register(rank, 1);
   Tick();
   SayFrom(0, gang, cluster::Progress{5, 10, "train", {}});
@@ -186,14 +186,14 @@ TEST_F(GangTest, AnyMembersEndStopsAllMembersAndFreesTheirSlots) {
     stopped.push_back(message.to.value);
   }
   EXPECT_THAT(stopped, ElementsAre(0, 1));
-  EXPECT_EQ(StateOf(gang.id), TrialState::queued);
-  EXPECT_EQ(SeatsOf(other).size(), 2U) << "the other gang goes on";
+  EXPECT_EQ(GetState(gang.id), TrialState::queued);
+  EXPECT_EQ(FindSeats(other).size(), 2U) << "the other gang goes on";
   EXPECT_EQ(core_.fleet.FreeSeats().size(), 2U);
 }
 
 TEST_F(GangTest, ALostRankEndsTheGangsThatHaveAMemberThere) {
   const TrialSpec gang = Gang(1, 2);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 1);
   Register(1, 1);
   Tick();
@@ -201,14 +201,14 @@ TEST_F(GangTest, ALostRankEndsTheGangsThatHaveAMemberThere) {
     Hear(0, {{}, {}, 0, cluster::Heartbeat{}});
     Tick(1);
   }
-  EXPECT_EQ(StateOf(gang.id), TrialState::queued);
+  EXPECT_EQ(GetState(gang.id), TrialState::queued);
   EXPECT_EQ(core_.Get(gang.id).failure, FailureKind::agent_lost);
 }
 
 // Of two ranks the second falls silent for good.
 TEST_F(GangTest, GangWithoutDevicesEndsTheRunSaved) {
   const TrialSpec gang = Gang(1, 2), small = Gang(2, 1);
-  Open(PlanOf({gang, small}));
+  Open(MakePlan({gang, small}));
   Register(0, 1);
   Register(1, 1);
   Tick();
@@ -219,18 +219,18 @@ TEST_F(GangTest, GangWithoutDevicesEndsTheRunSaved) {
     }
   };
   only_rank_0_speaks(kAgentSilenceSeconds + 1);
-  ASSERT_EQ(SeatsOf(small).size(), 1U);
+  ASSERT_EQ(FindSeats(small).size(), 1U);
   only_rank_0_speaks(2 * kDeadlockSeconds);
   EXPECT_FALSE(core_.stop) << "something runs";
   Succeed(small.id);
   Tick();
-  EXPECT_NEAR(NextDeadline(core_, now()), time_ + 1, 1) << "silence is looked for each second";
+  EXPECT_NEAR(FindNextDeadline(core_, now()), time_ + 1, 1) << "silence is looked for each second";
   only_rank_0_speaks(kDeadlockSeconds - 2);
   EXPECT_FALSE(core_.ended);
   only_rank_0_speaks(3);
   EXPECT_TRUE(core_.ended);
-  EXPECT_EQ(SweepExitCode(core_), 75);
-  EXPECT_EQ(StateOf(gang.id), TrialState::queued);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 75);
+  EXPECT_EQ(GetState(gang.id), TrialState::queued);
   ASSERT_TRUE(core_.stop);
   EXPECT_THAT(core_.stop->cause, HasSubstr("needs 2 devices, and 1 is left"));
   EXPECT_EQ(CountJournaled<SweepInterrupted>(), 1);
@@ -238,7 +238,7 @@ TEST_F(GangTest, GangWithoutDevicesEndsTheRunSaved) {
 
 TEST_F(GangTest, AnAgentThatComesBackInTimeGoesOn) {
   const TrialSpec gang = Gang(1, 2);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 1);
   Register(1, 1);
   Tick();
@@ -247,16 +247,16 @@ TEST_F(GangTest, AnAgentThatComesBackInTimeGoesOn) {
       Hear(0, {{}, {}, 0, cluster::Heartbeat{}});
       Tick(1);
     }
-    ASSERT_EQ(StateOf(gang.id), TrialState::queued);
+    ASSERT_EQ(GetState(gang.id), TrialState::queued);
     Pass(10);
-    EXPECT_EQ(SeatsOf(gang).size(), 2U);
+    EXPECT_EQ(FindSeats(gang).size(), 2U);
   }
   EXPECT_FALSE(core_.stop);
 }
 
 TEST_F(GangTest, TimeInWhichNothingRanAtAllIsNoDeadEnd) {
   const TrialSpec gang = Gang(1, 2);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 1);
   Tick();
   time_ += 10 * kDeadlockSeconds;
@@ -267,7 +267,7 @@ TEST_F(GangTest, TimeInWhichNothingRanAtAllIsNoDeadEnd) {
 
 TEST_F(GangTest, QuotaOnSmallTrialsLeavesTheBlockedGang) {
   const TrialSpec gang = Gang(1, 2), first = Gang(2, 1), second = Gang(3, 1);
-  SweepPlan plan = PlanOf({first, gang, second});
+  SweepPlan plan = MakePlan({first, gang, second});
   plan.quota.trials = 1;
   Open(plan);
   Register(0, 1);
@@ -276,12 +276,12 @@ TEST_F(GangTest, QuotaOnSmallTrialsLeavesTheBlockedGang) {
   Tick();
   Pass(kDeadlockSeconds + 2);
   EXPECT_TRUE(core_.ended);
-  EXPECT_EQ(SweepExitCode(core_), 75);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 75);
 }
 
 TEST_F(GangTest, MoreDevicesThanThereAreIsAPlanError) {
   const TrialSpec gang = Gang(1, 3);
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 1);
   Register(1, 1);
   const Status status = CheckPlaceable(core_);

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using testing::FamilyPlan;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::PlanOf;
+using testing::MakePlan;
 using ::testing::SizeIs;
 using testing::TrialBuilder;
 
@@ -56,12 +56,12 @@ TEST_F(LiveAmendmentTest, TrialOnADeviceIsSavedAndThenCancelled) {
   EXPECT_TRUE(stops[0].second.save);
   EXPECT_EQ(stops[0].second.deadline_seconds, 10);
   Tick(1);
-  EXPECT_EQ(StateOf(Id(0)), TrialState::running) << "until its state is saved";
+  EXPECT_EQ(GetState(Id(0)), TrialState::running) << "until its state is saved";
   EXPECT_EQ(CountJournaled<TrialCancelled>(), 0);
   Stopped(Id(0));
   Tick();
-  EXPECT_EQ(StateOf(Id(0)), TrialState::cancelled);
-  EXPECT_EQ(StateOf(Id(2)), TrialState::parent_failed);
+  EXPECT_EQ(GetState(Id(0)), TrialState::cancelled);
+  EXPECT_EQ(GetState(Id(2)), TrialState::parent_failed);
   EXPECT_THAT(Answer().changed, ElementsAre(Id(0), Id(1), Id(2)));
   EXPECT_THAT(core_.cancels, IsEmpty());
   EXPECT_TRUE(core_.ended) << "nothing is left to run";
@@ -74,7 +74,7 @@ TEST_F(LiveAmendmentTest, NothingIsLeasedBetweenStopAndCancel) {
   Stopped(Id(0));
   Tick();
   EXPECT_THAT(Take<cluster::Lease>(), SizeIs(1));
-  EXPECT_EQ(StateOf(Id(1)), TrialState::leased) << "its device is free for the next one";
+  EXPECT_EQ(GetState(Id(1)), TrialState::leased) << "its device is free for the next one";
   EXPECT_EQ(core_.Get(Id(0)).attempts, 1U);
 }
 
@@ -84,7 +84,7 @@ TEST_F(LiveAmendmentTest, SuccessThatComesFirstStands) {
   (void)Answer();
   Succeed(Id(0));
   Tick();
-  EXPECT_EQ(StateOf(Id(0)), TrialState::succeeded);
+  EXPECT_EQ(GetState(Id(0)), TrialState::succeeded);
   const AmendAnswer answer = Answer();
   EXPECT_EQ(answer.kind, AnswerKind::done);
   EXPECT_THAT(answer.changed, IsEmpty());
@@ -98,12 +98,12 @@ TEST_F(LiveAmendmentTest, ACrashWhileItSavesIsNotTriedAgain) {
   Hear(0, {core_.fleet.Find(Id(0))->id, core_.fleet.Find(Id(0))->generation, 0,
            cluster::WorkerLost{FailureKind::worker_killed, "killed"}});
   Tick();
-  EXPECT_EQ(StateOf(Id(0)), TrialState::cancelled);
+  EXPECT_EQ(GetState(Id(0)), TrialState::cancelled);
   EXPECT_EQ(Answer().kind, AnswerKind::done);
 }
 
 TEST_F(LiveAmendmentTest, EveryMemberOfAGangIsToldOnce) {
-  plan_ = PlanOf({TrialBuilder(1).Teacher("t").Devices(2).Build()});
+  plan_ = MakePlan({TrialBuilder(1).Teacher("t").Devices(2).Build()});
   Open(plan_);
   Register(0, 1);
   Register(1, 1);
@@ -124,22 +124,22 @@ TEST_F(LiveAmendmentTest, RetryIsLeasedInTheSameRun) {
   Start(FamilyPlan(2, 0));
   Fail(Id(0), FailureKind::not_finite);
   Tick();
-  ASSERT_EQ(StateOf(Id(0)), TrialState::failed);
+  ASSERT_EQ(GetState(Id(0)), TrialState::failed);
   Ask(Amendment::retry, {Id(0)});
   EXPECT_THAT(Answer().changed, ElementsAre(Id(0)));
   Succeed(Id(1));
   Tick();
-  EXPECT_EQ(StateOf(Id(0)), TrialState::leased);
+  EXPECT_EQ(GetState(Id(0)), TrialState::leased);
   EXPECT_EQ(core_.Get(Id(0)).attempts, 2U);
 }
 
 TEST_F(LiveAmendmentTest, RetryOfWhatTheRunHasTooFewDevicesForIsRefused) {
   const SweepPlan plan =
-      PlanOf({TrialBuilder(1).Teacher("t").Devices(2).Build(), TrialBuilder(2).Teacher("u").Build()});
+      MakePlan({TrialBuilder(1).Teacher("t").Devices(2).Build(), TrialBuilder(2).Teacher("u").Build()});
   Start(plan);
   Ask(Amendment::cancel, {Id(0)});
   (void)Answer();
-  ASSERT_EQ(StateOf(Id(0)), TrialState::cancelled);
+  ASSERT_EQ(GetState(Id(0)), TrialState::cancelled);
   Register(1, 1);
   Ask(Amendment::retry, {Id(0)});
   EXPECT_EQ(Answer().kind, AnswerKind::done) << "two ranks with a device each";
@@ -151,7 +151,7 @@ TEST_F(LiveAmendmentTest, RetryOfWhatTheRunHasTooFewDevicesForIsRefused) {
   EXPECT_EQ(answer.kind, AnswerKind::refused);
   EXPECT_THAT(answer.text, HasSubstr("needs 2 devices at once, and this run has 1 besides 1 where trials failed"));
   EXPECT_THAT(answer.text, HasSubstr("--slots"));
-  EXPECT_EQ(StateOf(Id(0)), TrialState::cancelled);
+  EXPECT_EQ(GetState(Id(0)), TrialState::cancelled);
 }
 
 TEST_F(LiveAmendmentTest, RetryOfATeacherCountsTheStudentsThatComeBackWithIt) {
@@ -161,7 +161,7 @@ TEST_F(LiveAmendmentTest, RetryOfATeacherCountsTheStudentsThatComeBackWithIt) {
   Register(1, 0);
   Fail(Id(0), FailureKind::not_finite);
   Tick();
-  ASSERT_EQ(StateOf(Id(1)), TrialState::parent_failed);
+  ASSERT_EQ(GetState(Id(1)), TrialState::parent_failed);
   Ask(Amendment::retry, {Id(0)});
   EXPECT_THAT(Answer().text, HasSubstr("needs 3 devices at once, and this run has 2:"));
 }
@@ -177,12 +177,12 @@ TEST_F(LiveAmendmentTest, TheSameRetryTwiceTriesOnce) {
   Tick();
   Fail(Id(0), FailureKind::not_finite);
   Tick();
-  ASSERT_EQ(StateOf(Id(0)), TrialState::failed);
+  ASSERT_EQ(GetState(Id(0)), TrialState::failed);
   Put(request);
   const AmendAnswer again = Answer();
   EXPECT_THAT(again.changed, IsEmpty());
   EXPECT_THAT(again.text, HasSubstr("tried again since"));
-  EXPECT_EQ(StateOf(Id(0)), TrialState::failed);
+  EXPECT_EQ(GetState(Id(0)), TrialState::failed);
 }
 
 TEST_F(LiveAmendmentTest, WhatDoesNotFitIsRefusedByName) {

@@ -13,7 +13,7 @@ namespace {
 using testing::FamilyPlan;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::PlanOf;
+using testing::MakePlan;
 using ::testing::SizeIs;
 using testing::TrialBuilder;
 
@@ -21,7 +21,7 @@ class ReactorTest : public OrchestratorTest {
  protected:
   // One trial on one agent's only slot, leased.
   TrialId LeaseOne(TrialSpec spec = TrialBuilder(1).Build()) {
-    Open(PlanOf({spec}));
+    Open(MakePlan({spec}));
     Register(0, 1);
     Tick();
     return spec.id;
@@ -38,13 +38,13 @@ TEST_F(ReactorTest, LeaseIsJournaledWithTheMessageAndCarriesItsAttempt) {
   const auto& lease = std::get<cluster::Lease>(messages[0].envelope.message);
   EXPECT_THAT(lease.start.attempt_directory, ::testing::EndsWith(trial.Hex() + "/attempt-1"));
   EXPECT_THAT(lease.start.trial_directory, ::testing::StartsWith("/results/trials/dpdfd-s1-"));
-  EXPECT_EQ(StateOf(trial), TrialState::leased);
+  EXPECT_EQ(GetState(trial), TrialState::leased);
 }
 
 TEST_F(ReactorTest, FirstWordOfTheWorkerMeansRunning) {
   const TrialId trial = LeaseOne();
   Say(trial, cluster::Progress{1, 10, "train", {}});
-  EXPECT_EQ(StateOf(trial), TrialState::running);
+  EXPECT_EQ(GetState(trial), TrialState::running);
   EXPECT_EQ(CountJournaled<AttemptStarted>(), 1);
 }
 
@@ -94,14 +94,14 @@ TEST_F(ReactorTest, SuccessWritesTheRowAndEndsTheSweep) {
   const TrialId trial = LeaseOne();
   Succeed(trial);
   Tick();
-  EXPECT_EQ(StateOf(trial), TrialState::succeeded);
+  EXPECT_EQ(GetState(trial), TrialState::succeeded);
   ASSERT_TRUE(core_.Get(trial).row.has_value());
   EXPECT_EQ(core_.Get(trial).row->metrics[0].second, 0.9);
   EXPECT_FALSE(core_.Get(trial).row->row_digest.empty());
   EXPECT_FALSE(core_.Get(trial).row->claims.empty());
   EXPECT_TRUE(core_.ended);
   EXPECT_THAT(Take<cluster::Shutdown>(), SizeIs(2));
-  EXPECT_EQ(SweepExitCode(core_), 0);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 0);
 }
 
 TEST_F(ReactorTest, StaleAttemptMessageIsDroppedAndCounted) {
@@ -115,7 +115,7 @@ TEST_F(ReactorTest, StaleAttemptMessageIsDroppedAndCounted) {
   ended.succeeded = true;
   Hear(0, {old.id, old.generation, 0, ended});
   EXPECT_EQ(core_.counters.stale, stale + 1);
-  EXPECT_EQ(StateOf(trial), TrialState::leased);
+  EXPECT_EQ(GetState(trial), TrialState::leased);
 }
 
 TEST_F(ReactorTest, MessageOfAnotherGenerationOrRankIsDropped) {
@@ -125,7 +125,7 @@ TEST_F(ReactorTest, MessageOfAnotherGenerationOrRankIsDropped) {
   Hear(0, {attempt.id, Generation{attempt.generation.value + 1}, 0, cluster::Progress{1, 10, "train", {}}});
   Hear(1, {attempt.id, attempt.generation, 0, cluster::Progress{1, 10, "train", {}}});
   EXPECT_EQ(core_.counters.stale, 2U);
-  EXPECT_EQ(StateOf(trial), TrialState::leased);
+  EXPECT_EQ(GetState(trial), TrialState::leased);
 }
 
 TEST_F(ReactorTest, MessageOfAnUnknownAgentIsDropped) {
@@ -148,17 +148,17 @@ TEST_F(ReactorTest, RetryWaitsForItsBackoff) {
   const TrialId trial = LeaseOne();
   Fail(trial, FailureKind::internal);  // 0.5 s
   Tick(0.1);
-  EXPECT_EQ(StateOf(trial), TrialState::queued);
-  EXPECT_NEAR(NextDeadline(core_, now()), time_ + 0.4, 1e-6);
+  EXPECT_EQ(GetState(trial), TrialState::queued);
+  EXPECT_NEAR(FindNextDeadline(core_, now()), time_ + 0.4, 1e-6);
   Tick(0.5);
-  EXPECT_EQ(StateOf(trial), TrialState::leased);
+  EXPECT_EQ(GetState(trial), TrialState::leased);
 }
 
 TEST_F(ReactorTest, NextDeadlineIsTheFirstRetryThatLiesAhead) {
   std::vector<TrialSpec> specs;
   for (std::uint64_t seed = 1; seed <= 3; ++seed)
     specs.push_back(TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Build());
-  Open(PlanOf(specs));
+  Open(MakePlan(specs));
   Register(0, 3);
   Tick();
   Register(1, 1);
@@ -181,7 +181,7 @@ TEST_F(ReactorTest, ClockThatIsPutBackHoldsNoRetryUp) {
   Fail(trial, FailureKind::internal);
   clock_error_ = -86400;
   Tick(0.1);
-  EXPECT_EQ(StateOf(trial), TrialState::leased);
+  EXPECT_EQ(GetState(trial), TrialState::leased);
 }
 
 TEST_F(ReactorTest, ClockThatJumpsLosesNobodyAndEndsNothing) {
@@ -190,7 +190,7 @@ TEST_F(ReactorTest, ClockThatJumpsLosesNobodyAndEndsNothing) {
   for (const double error : {86400.0, -86400.0}) {
     clock_error_ = error;
     Pass(20);
-    EXPECT_EQ(StateOf(trial), TrialState::running);
+    EXPECT_EQ(GetState(trial), TrialState::running);
     EXPECT_EQ(core_.fleet.CountLiveAgents(), 1);
   }
 }
@@ -201,11 +201,11 @@ TEST_F(ReactorTest, TrialFailsForGoodAtTheCapOfItsFailure) {
   Pass(3);
   Fail(trial, FailureKind::out_of_memory, "the device is full");
   Tick();
-  EXPECT_EQ(StateOf(trial), TrialState::failed);
+  EXPECT_EQ(GetState(trial), TrialState::failed);
   EXPECT_EQ(core_.Get(trial).row->failure, "out_of_memory");
   EXPECT_EQ(core_.Get(trial).row->detail, "the device is full");
   EXPECT_EQ(core_.Get(trial).row->attempts, 2U);
-  EXPECT_EQ(SweepExitCode(core_), 1);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 1);
 }
 
 class HiddenReactorTest : public ReactorTest {
@@ -227,7 +227,7 @@ TEST_F(HiddenReactorTest, FailedTrialsAreNotTriedAgain) {
     const TrialId trial = LeaseOne();
     Fail(trial, kind);
     Tick();
-    EXPECT_EQ(StateOf(trial), TrialState::failed) << FailureName(kind);
+    EXPECT_EQ(GetState(trial), TrialState::failed) << GetFailureName(kind);
     EXPECT_EQ(core_.Get(trial).attempts, 1U);
   }
 }
@@ -235,7 +235,7 @@ TEST_F(HiddenReactorTest, FailedTrialsAreNotTriedAgain) {
 TEST_F(HiddenReactorTest, WhatWasSavedGoesOn) {
   const TrialId trial = LeaseOne();
   Fail(trial, FailureKind::stopped);
-  EXPECT_EQ(StateOf(trial), TrialState::queued);
+  EXPECT_EQ(GetState(trial), TrialState::queued);
 }
 
 TEST_F(ReactorTest, StudentsWaitForTheirTeacherAndGetItsFile) {
@@ -269,20 +269,20 @@ TEST_F(ReactorTest, StudentsOfAFailedTeacherEndParentFailedWithARow) {
   EXPECT_EQ(core_.CountIn(TrialState::parent_failed), 2U);
   EXPECT_EQ(core_.Get(plan.trials[1].id).row->state, "parent-failed");
   EXPECT_TRUE(core_.ended);
-  EXPECT_EQ(SweepExitCode(core_), 1);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 1);
 }
 
 TEST_F(ReactorTest, HigherPriorityGoesFirstThenPlanOrder) {
   const TrialSpec a = TrialBuilder(1).Build(), b = TrialBuilder(2).Build();
   const TrialSpec urgent = TrialBuilder(3).Priority(5).Build();
-  Open(PlanOf({a, b, urgent}));
+  Open(MakePlan({a, b, urgent}));
   Register(0, 1);
   Tick();
-  EXPECT_EQ(StateOf(urgent.id), TrialState::leased);
+  EXPECT_EQ(GetState(urgent.id), TrialState::leased);
   Succeed(urgent.id);
   Tick();
-  EXPECT_EQ(StateOf(a.id), TrialState::leased);
-  EXPECT_EQ(StateOf(b.id), TrialState::queued);
+  EXPECT_EQ(GetState(a.id), TrialState::leased);
+  EXPECT_EQ(GetState(b.id), TrialState::queued);
 }
 
 TEST_F(ReactorTest, LeasesSpreadOverTheRanks) {
@@ -315,10 +315,10 @@ TEST_F(ReactorTest, LostAgentThatSpeaksAgainGetsWork) {
   const TrialId trial = LeaseOne();
   for (int i = 0; i < 4; ++i) Tick(4);
   EXPECT_EQ(core_.fleet.CountLiveAgents(), 0);
-  EXPECT_EQ(StateOf(trial), TrialState::queued);
+  EXPECT_EQ(GetState(trial), TrialState::queued);
   Hear(0, {{}, {}, 0, cluster::Heartbeat{}});
   Tick(1);
-  EXPECT_EQ(StateOf(trial), TrialState::leased);
+  EXPECT_EQ(GetState(trial), TrialState::leased);
 }
 
 TEST_F(ReactorTest, StoppedOrchestratorBlamesNobodyForTheGap) {
@@ -326,7 +326,7 @@ TEST_F(ReactorTest, StoppedOrchestratorBlamesNobodyForTheGap) {
   Say(trial, cluster::Progress{1, 10, "train", {}});
   Tick(1);
   Tick(3600);
-  EXPECT_EQ(StateOf(trial), TrialState::running);
+  EXPECT_EQ(GetState(trial), TrialState::running);
   EXPECT_EQ(core_.fleet.CountLiveAgents(), 1);
 }
 
@@ -363,13 +363,13 @@ TEST_F(ReactorTest, WhatCameFromOutsideIsForgottenOnceTheTrialGetsOn) {
     Say(trial, cluster::Progress{kill * 10 + 5, 1000, "train", {}});
     Fail(trial, kill % 2 == 0 ? FailureKind::worker_killed : FailureKind::agent_lost);
   }
-  EXPECT_EQ(StateOf(trial), TrialState::queued);
+  EXPECT_EQ(GetState(trial), TrialState::queued);
 }
 
 TEST_F(ReactorTest, WhatComesFromOutsideCountsWhileTheTrialStandsStill) {
   const TrialId trial = LeaseOne(TrialBuilder(1).Steps(1000).Build());
   int kills = 0;
-  for (; StateOf(trial) != TrialState::failed && kills < 100; ++kills) {
+  for (; GetState(trial) != TrialState::failed && kills < 100; ++kills) {
     for (int i = 0; i < 70 && core_.fleet.Find(trial) == nullptr; ++i) Pass(1);
     Say(trial, cluster::Progress{15, 1000, "train", {}});
     Say(trial, cluster::CheckpointCommitted{10, "digest"});
@@ -393,7 +393,7 @@ TEST_F(ReactorTest, SilentAttemptIsEndedWhenItsAgentDoesNot) {
   Say(trial, cluster::Progress{1, 10, "train", {}});
   TakeMessages();
   Pass(10 + kAgentWatchMarginSeconds - 2);
-  EXPECT_EQ(StateOf(trial), TrialState::running);
+  EXPECT_EQ(GetState(trial), TrialState::running);
   Pass(3);
   EXPECT_EQ(core_.Get(trial).failure, FailureKind::worker_hang);
   EXPECT_FALSE(Take<cluster::Stop>().empty());
@@ -403,7 +403,7 @@ TEST_F(ReactorTest, AgentThatStartsAnewLosesItsAttempts) {
   const TrialId trial = LeaseOne();
   Register(0, 2, 1);
   EXPECT_EQ(core_.Get(trial).failure, FailureKind::agent_lost);
-  EXPECT_EQ(StateOf(trial), TrialState::queued);
+  EXPECT_EQ(GetState(trial), TrialState::queued);
   EXPECT_THAT(core_.fleet.FreeSeats(), SizeIs(2));
 }
 
@@ -432,10 +432,10 @@ TEST_F(ReactorTest, StopDrainsAgentsAndSavesTheState) {
   Fail(trial, FailureKind::stopped);
   Tick(1);
   EXPECT_TRUE(core_.ended);
-  EXPECT_EQ(StateOf(trial), TrialState::queued);
+  EXPECT_EQ(GetState(trial), TrialState::queued);
   EXPECT_EQ(CountJournaled<AttemptLeased>(), 1);
   EXPECT_EQ(CountJournaled<SweepInterrupted>(), 1);
-  EXPECT_EQ(SweepExitCode(core_), 75);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 75);
 }
 
 TEST_F(ReactorTest, StopDoesNotWaitLongerThanItsGrace) {
@@ -453,7 +453,7 @@ TEST_F(ReactorTest, TrialThatEndsWellWhileStoppingCounts) {
   Succeed(trial);
   Tick(1);
   EXPECT_TRUE(core_.ended);
-  EXPECT_EQ(SweepExitCode(core_), 0);
+  EXPECT_EQ(ChooseSweepExitCode(core_), 0);
 }
 
 TEST_F(ReactorTest, AgentThatRegistersWhileStoppingIsDrained) {

@@ -143,10 +143,10 @@ TEST_F(AuditStore, RootRemembersWhatWasRefuted) {
     ASSERT_TRUE(storage::PosixEnv().WriteFileAtomically(beside, bytes).ok());
     const auto read = ReadAudit(storage::PosixEnv(), results_, trial_);
     ASSERT_TRUE(read.ok() && read->has_value());
-    EXPECT_EQ(Contradictions(**read).size(), 1U);
+    EXPECT_EQ(ListContradictions(**read).size(), 1U);
   }
   ASSERT_TRUE(storage::PosixEnv().Remove(beside).ok());
-  EXPECT_EQ(Contradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(), 1U);
+  EXPECT_EQ(ListContradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(), 1U);
   EXPECT_TRUE(StoredAudits(storage::PosixEnv(), results_).MayKnow(trial_.row->trial, ""));
   std::filesystem::remove_all(results_ + "/refuted");
   const std::string file = noted + "/" + storage::PosixEnv().List(noted).value().at(0);
@@ -162,7 +162,9 @@ TEST_F(AuditStore, RootRemembersWhatWasRefuted) {
 
 TEST_F(AuditStore, NoLaterAuditTakesBackWhatOneRefuted) {
   const std::string beside = results_ + "/trials/x/audit.json";
-  const auto contradictions = [&] { return Contradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(); };
+  const auto contradictions = [&] {
+    return ListContradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size();
+  };
   Store({Refuting("a run")});
   Store({Finding(AuditKind::membership, "of another kind")});
   EXPECT_EQ(contradictions(), 1U);
@@ -189,11 +191,11 @@ TEST_F(AuditStore, FolderRemembersWhatWasRefutedInAnotherRoot) {
   ASSERT_EQ(std::rename(results_.c_str(), moved.c_str()), 0);
   const auto read = ReadAudit(storage::PosixEnv(), moved, trial_);
   ASSERT_TRUE(read.ok() && read->has_value());
-  EXPECT_EQ(Contradictions(**read).size(), 1U);
+  EXPECT_EQ(ListContradictions(**read).size(), 1U);
   EXPECT_TRUE(StoredAudits(storage::PosixEnv(), moved).MayKnow(trial_.row->trial, ""));
   EXPECT_TRUE(MayBeAudited(storage::PosixEnv(), moved));
   ASSERT_TRUE(StoreAudit(storage::PosixEnv(), moved, trial_, {Finding(AuditKind::canary, "a weaker one")}).ok());
-  EXPECT_EQ(Contradictions(**ReadAudit(storage::PosixEnv(), moved, trial_)).size(), 1U);
+  EXPECT_EQ(ListContradictions(**ReadAudit(storage::PosixEnv(), moved, trial_)).size(), 1U);
 }
 
 TEST_F(AuditStore, ReportLargerThanAnyIsDamageAndNotRead) {
@@ -208,7 +210,7 @@ TEST_F(AuditStore, OlderReportThatIsPutBackDoesNotHideWhatWasRefuted) {
   const std::string harmless = storage::PosixEnv().ReadFile(path).value();
   Store({Refuting("a run")});
   ASSERT_TRUE(storage::PosixEnv().WriteFileAtomically(path, harmless).ok());
-  EXPECT_EQ(Contradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(), 1U);
+  EXPECT_EQ(ListContradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(), 1U);
 }
 
 TEST_F(AuditStore, ClaimsAreRoundedDownAtNinetyFivePercent) {
@@ -216,7 +218,7 @@ TEST_F(AuditStore, ClaimsAreRoundedDownAtNinetyFivePercent) {
   loose.confidence = 0.9;
   const privacy::AuditReport report{
       "", "", {Finding(AuditKind::release_step, "step"), loose, Finding(AuditKind::membership, "loss", 0.12399)}};
-  const std::vector<privacy::Claim> claims = AuditedClaims(report);
+  const std::vector<privacy::Claim> claims = ListAuditedClaims(report);
   ASSERT_EQ(claims.size(), 1U);
   EXPECT_EQ(claims[0].lower, 0.123);
   EXPECT_NE(claims[0].reason.find("loss"), std::string::npos);
@@ -226,7 +228,7 @@ TEST_F(AuditStore, ContradictionsAreSentences) {
   privacy::AuditFinding leak = Finding(AuditKind::canary, "a run");
   leak.alarm_lower = 2;
   leak.proven = 1;
-  EXPECT_EQ(Contradictions({"", "", {Finding(AuditKind::membership, "loss"), leak}}).size(), 1U);
+  EXPECT_EQ(ListContradictions({"", "", {Finding(AuditKind::membership, "loss"), leak}}).size(), 1U);
 }
 
 }  // namespace

@@ -38,18 +38,18 @@ TEST(FailureGroups, OfTrialsThatAreNotFinalTheStateDoesNotMatter) {
 }
 
 TEST(FailureGroups, FirstSentenceEndsAtAStopOrWithTheLine) {
-  EXPECT_EQ(FirstSentence("It broke. Then more"), "It broke");
-  EXPECT_EQ(FirstSentence("It broke.\nThen more"), "It broke");
-  EXPECT_EQ(FirstSentence("It broke\nThen more"), "It broke");
-  EXPECT_EQ(FirstSentence("loss is 1.5 at step 3."), "loss is 1.5 at step 3");
-  EXPECT_EQ(FirstSentence(""), "");
-  EXPECT_EQ(FirstSentence("a\tb \xff"), "a b ?");
+  EXPECT_EQ(FindFirstSentence("It broke. Then more"), "It broke");
+  EXPECT_EQ(FindFirstSentence("It broke.\nThen more"), "It broke");
+  EXPECT_EQ(FindFirstSentence("It broke\nThen more"), "It broke");
+  EXPECT_EQ(FindFirstSentence("loss is 1.5 at step 3."), "loss is 1.5 at step 3");
+  EXPECT_EQ(FindFirstSentence(""), "");
+  EXPECT_EQ(FindFirstSentence("a\tb \xff"), "a b ?");
 }
 
 TEST(FailureGroups, DetailIsWholeWhereItIsShort) {
-  EXPECT_EQ(ShortDetail("It broke. Twice.", 16), "It broke. Twice.");
-  EXPECT_EQ(ShortDetail("It broke. Twice.", 15), "It broke");
-  EXPECT_EQ(ShortDetail("It broke. Twice.", 5), "It b…");
+  EXPECT_EQ(ShortenDetail("It broke. Twice.", 16), "It broke. Twice.");
+  EXPECT_EQ(ShortenDetail("It broke. Twice.", 15), "It broke");
+  EXPECT_EQ(ShortenDetail("It broke. Twice.", 5), "It b…");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ TEST(PrintedCommand, TrialIsCalledByItsShownName) {
   TrialSpec spec;
   spec.name = "sleep-my data-s1";
   spec.id = TrialId(0x0123456789abcdef);
-  EXPECT_EQ(TrialCommand("explain", spec), "retort explain 'sleep-my data-s1-01234567'");
+  EXPECT_EQ(FormatTrialCommand("explain", spec), "retort explain 'sleep-my data-s1-01234567'");
 }
 
 TEST(PrintedCommand, ResolvedSweepFileGoesOnInItsFolder) {
@@ -26,14 +26,14 @@ TEST(PrintedCommand, ResolvedSweepFileGoesOnInItsFolder) {
 TEST(PrintedCommand, SweepHasWhatStoodOnTheLine) {
   CommandLine line;
   line.sweep = "my naps.toml";
-  EXPECT_EQ(SweepCommand("run", line), "retort run 'my naps.toml'");
+  EXPECT_EQ(FormatSweepCommand("run", line), "retort run 'my naps.toml'");
   line.overrides = {"trial.steps=3", "sweep.seeds=[0, 1]"};
   line.global.profile = "two words";
   line.global.results = "r 1";
-  EXPECT_EQ(SweepCommand("table", line),
+  EXPECT_EQ(FormatSweepCommand("table", line),
             "retort table 'my naps.toml' trial.steps=3 'sweep.seeds=[0, 1]' --profile 'two words' --results 'r 1'");
   line.from = "rows.tar";  // the results folder is then one that is gone when the command is pasted
-  EXPECT_EQ(SweepCommand("run", line),
+  EXPECT_EQ(FormatSweepCommand("run", line),
             "retort run 'my naps.toml' trial.steps=3 'sweep.seeds=[0, 1]' --profile 'two words'");
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using testing::FaultInjectionEnv;
 using ::testing::HasSubstr;
-using testing::PlanOf;
+using testing::MakePlan;
 using testing::SmallData;
 using testing::TrialBuilder;
 using testing::VoteEvent;
@@ -37,7 +37,7 @@ class NeighboursTest : public ::testing::Test {
     return data;
   }
   static SweepPlan Plan(const std::shared_ptr<const DataSpec>& data) {
-    SweepPlan plan = PlanOf({TrialBuilder(1).With(data).Build()});
+    SweepPlan plan = MakePlan({TrialBuilder(1).With(data).Build()});
     plan.data = {data};
     return plan;
   }
@@ -54,7 +54,7 @@ class NeighboursTest : public ::testing::Test {
                               {1.0, MakeTrialPlanned(spec)},
                               {1.0, PlanAdopted{{spec.id}}}})
                     .ok());
-    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(folder)).value();
+    auto ledger = storage::PrivacyLedger::Open(env_, GetLedgerPath(folder)).value();
     if (draws > 0) {  // in two records, since damage in the last one is a torn tail
       EXPECT_TRUE(ledger->Reserve(data->digest, {spec.id, 1}, 1, VoteEvent(draws - 1)).ok());
       EXPECT_TRUE(ledger->Reserve(data->digest, {spec.id, 1}, 1, VoteEvent(1)).ok());
@@ -170,7 +170,7 @@ TEST_F(NeighboursTest, CopyOfAFolderIsSaid) {
   Sweep("other", Data(false), 30);
   EXPECT_TRUE(DescribeCopies(env_, folder).empty());
   ASSERT_TRUE(env_.CreateDirectories("results/copy").ok());
-  env_.Put(JournalPath("results/copy"), env_.Bytes(JournalPath(folder)));
+  env_.Put(GetJournalPath("results/copy"), env_.Bytes(GetJournalPath(folder)));
   EXPECT_THAT(DescribeCopies(env_, folder),
               ::testing::ElementsAre(HasSubstr("one of results/first and results/copy is a copy of the other")));
 }
@@ -186,7 +186,7 @@ TEST_F(NeighboursTest, TotalOfAFolderFromAnotherRootIsUnknown) {
 
 TEST_F(NeighboursTest, WithoutABudgetNothingIsRead) {
   const std::string folder = Sweep("a", Data(false), 30);
-  env_.Bytes(LedgerPath(folder))[40] ^= 0x55;
+  env_.Bytes(GetLedgerPath(folder))[40] ^= 0x55;
   const Result<ChargedByData> charged = Elsewhere(Plan(Data(false)));
   ASSERT_TRUE(charged.ok());
   EXPECT_TRUE(charged->empty());
@@ -218,7 +218,7 @@ TEST_F(NeighboursTest, ChargesOfATrialThatAnAuditRefutesHaveNoBound) {
 
 TEST_F(NeighboursTest, DamagedNeighbourStopsABudgetedRunAndIsNamed) {
   const std::string folder = Sweep("broken", Data(false), 30);
-  env_.Bytes(LedgerPath(folder))[40] ^= 0x55;
+  env_.Bytes(GetLedgerPath(folder))[40] ^= 0x55;
   const Status status = Elsewhere(Plan(Data(true))).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("results/broken"));
@@ -227,7 +227,7 @@ TEST_F(NeighboursTest, DamagedNeighbourStopsABudgetedRunAndIsNamed) {
 
 TEST_F(NeighboursTest, NeighbourWithoutAJournalCannotBeCounted) {
   const std::string folder = Sweep("lost", Data(false), 30);
-  ASSERT_TRUE(env_.Remove(JournalPath(folder)).ok());
+  ASSERT_TRUE(env_.Remove(GetJournalPath(folder)).ok());
   EXPECT_THAT(Elsewhere(Plan(Data(true))).status().message(), HasSubstr("results/lost"));
 }
 
@@ -236,7 +236,7 @@ TEST_F(NeighboursTest, NeighbourThatLostItsLedgerCannotBeCounted) {
   Core core(Settings{.results = folder, .provenance_json = "{}"});
   ASSERT_TRUE(Journal::Open(env_, folder, core)->Commit({{2.0, LedgerNoted{2}}}).ok());
   EXPECT_TRUE(Elsewhere(Plan(Data(true))).ok());
-  ASSERT_TRUE(env_.Remove(LedgerPath(folder)).ok());
+  ASSERT_TRUE(env_.Remove(GetLedgerPath(folder)).ok());
   const Status status = Elsewhere(Plan(Data(true))).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("results/lost"));
@@ -302,7 +302,7 @@ TEST_F(NeighboursTest, WhileABudgetBindsOnlyOneSweepDraws) {
 
 TEST_F(NeighboursTest, UnreadableBudgetStopsSweepsOfItsData) {
   const std::string folder = Sweep("capped", Data(true), 30);
-  env_.Bytes(JournalPath(folder))[40] ^= 0x55;
+  env_.Bytes(GetJournalPath(folder))[40] ^= 0x55;
   const Status status = Elsewhere(Plan(Data(false))).status();
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_THAT(status.message(), HasSubstr("whether results/capped sets a budget"));
@@ -324,7 +324,7 @@ TEST_F(NeighboursTest, TotalsOfTheRootSayWhyTheyAreUnknown) {
   EXPECT_EQ(root.directory, "results");
   ASSERT_EQ(root.sweeps.size(), 1U);
   EXPECT_EQ(Draws(root.sweeps[0].charged, 'd'), 30);
-  env_.Bytes(LedgerPath(folder))[40] ^= 0x55;
+  env_.Bytes(GetLedgerPath(folder))[40] ^= 0x55;
   EXPECT_THAT(ReadRoot(env_, view).trouble, HasSubstr("results/a"));
 }
 

@@ -32,7 +32,7 @@ double ReadFid(const std::string& text) {
   return archive.ok() && archive->synthetic.size() == 1 ? archive->synthetic[0].second.frechet_distance : -1;
 }
 
-// `text` with its line about pictures changed, under a seal of its own.
+// `text` with its line about images changed, under a seal of its own.
 template <typename Change>
 std::string ChangeSynthetic(const std::string& text, const Change& change) {
   std::string body;
@@ -45,7 +45,7 @@ std::string ChangeSynthetic(const std::string& text, const Change& change) {
     if (line.contains("synthetic")) change(line.at("synthetic"));
     body += head ? text.substr(0, end + 1) : line.dump() + "\n";
   }
-  return body + "{\"seal\":\"" + Sha256Hex(body) + "\"}\n";
+  return body + "{\"seal\":\"" + ComputeSha256Hex(body) + "\"}\n";
 }
 
 TEST(RowArchive, FidIsKeptUnderTheNameOfItsFeatures) {

@@ -35,7 +35,7 @@ void AddTrial(ResultsView& view, std::size_t suggestion, TrialState state, doubl
   if (IsFinal(state)) {
     trial.row.emplace();
     trial.row->trial = trial.spec.id.Hex();
-    trial.row->state = StateName(state);
+    trial.row->state = GetStateName(state);
     if (state == TrialState::succeeded) trial.row->metrics = {{"public.accuracy", score}};
   }
   view.trials.push_back(std::move(trial));

@@ -14,17 +14,17 @@ using ::testing::Optional;
 TEST(SpecField, ReadsKeysByTheirNameInTheSweepFile) {
   TrialSpec spec = testing::SampleStudent(testing::SampleData(), 2);
   spec.axes = {{"sigma", "50"}};
-  EXPECT_THAT(SpecField(spec, "method"), Optional(std::string("dpdfd")));
-  EXPECT_THAT(SpecField(spec, "reading"), Optional(std::string("working")));
-  EXPECT_THAT(SpecField(spec, "data"), Optional(std::string("digits")));
-  EXPECT_THAT(SpecField(spec, "seed"), Optional(std::string("2")));
-  EXPECT_THAT(SpecField(spec, "sigma"), Optional(std::string("50")));
-  EXPECT_THAT(SpecField(spec, "role"), Optional(std::string("student")));
-  EXPECT_FALSE(SpecField(spec, "no-such-key"));
+  EXPECT_THAT(FindSpecField(spec, "method"), Optional(std::string("dpdfd")));
+  EXPECT_THAT(FindSpecField(spec, "reading"), Optional(std::string("working")));
+  EXPECT_THAT(FindSpecField(spec, "data"), Optional(std::string("digits")));
+  EXPECT_THAT(FindSpecField(spec, "seed"), Optional(std::string("2")));
+  EXPECT_THAT(FindSpecField(spec, "sigma"), Optional(std::string("50")));
+  EXPECT_THAT(FindSpecField(spec, "role"), Optional(std::string("student")));
+  EXPECT_FALSE(FindSpecField(spec, "no-such-key"));
 }
 
 TEST(SpecField, KeyThatDoesNotApplyIsEmpty) {
-  EXPECT_THAT(SpecField(testing::SampleBaseline(testing::SampleData()), "reading"), Optional(std::string()));
+  EXPECT_THAT(FindSpecField(testing::SampleBaseline(testing::SampleData()), "reading"), Optional(std::string()));
 }
 
 std::size_t CountHolding(const ResultsView& view, const std::vector<std::string>& conditions) {
@@ -62,7 +62,7 @@ TEST(WhereFilter, MalformedAndUnknownKeysAreUsageErrors) {
   EXPECT_THAT(status.choices(), ::testing::Contains("method"));
 }
 
-Status ValuesOf(const std::string& condition) {
+Status CheckValues(const std::string& condition) {
   const Result<WhereFilter> filter = WhereFilter::Parse({condition});
   return filter.ok() ? filter->CheckValues(testing::SampleSweep().view) : filter.status();
 }
@@ -74,7 +74,7 @@ TEST(WhereFilter, ImpossibleValuesAreErrorsWithASuggestion) {
       {"data=digit", "digits"},      {"teacher=singel", "single"},
       {"reading=wroking", "working"}};
   for (const auto& [condition, nearest] : kWrong) {
-    const Status status = ValuesOf(condition);
+    const Status status = CheckValues(condition);
     EXPECT_EQ(status.code(), StatusCode::usage) << condition;
     ASSERT_FALSE(status.choices().empty()) << condition;
     EXPECT_EQ(status.choices().front(), nearest) << condition;
@@ -82,7 +82,7 @@ TEST(WhereFilter, ImpossibleValuesAreErrorsWithASuggestion) {
   }
   for (const char* right : {"state=failed", "state=parent-failed", "method=sleep", "failure=none", "failure=disk",
                             "reading=", "seed=77", "name=x", "epsilon=9", "steps=1", "trial=x"})
-    EXPECT_TRUE(ValuesOf(right).ok()) << right;
+    EXPECT_TRUE(CheckValues(right).ok()) << right;
 }
 
 }  // namespace

@@ -214,8 +214,8 @@ class Spent : public ::testing::Test {
     WithdrawRefuted(env_, view);
     const RootCharges root = ReadRoot(env_, view);
     const SweepStatus status = ComputeStatus(view, {}, kNow.unix_seconds, &root);
-    places["status"] = InText(StatusAsText(status, kNow.unix_seconds, 100'000));
-    places["status --json"] = InJson(StatusAsJson(status));
+    places["status"] = InText(FormatStatusText(status, kNow.unix_seconds, 100'000));
+    places["status --json"] = InJson(FormatStatusJson(status));
     places["status --watch"] = InLines(LayOutBlock(MakeBlock(status, kNow.unix_seconds), kWide));
     places["report"] = InText(Report(status, view));
     for (const TrialView& trial : view.trials) Explained(trial, view, root, places["explain"]);
@@ -363,7 +363,7 @@ TEST_F(Spent, RefutedTrialThatIsInThePlanNoMore) {
 TEST_F(Spent, LedgerThatLostReservations) {
   Write({TrialBuilder(1).Votes().With(Data()).Build(), TrialBuilder(2).Votes().With(Data()).Build()});
   EXPECT_TRUE(std::isfinite(Total()));
-  ASSERT_TRUE(env_.Remove(LedgerPath(kOwn)).ok());
+  ASSERT_TRUE(env_.Remove(GetLedgerPath(kOwn)).ok());
   const Result<Recovered> opened = RecoverResults(env_, Settings{.results = kOwn, .provenance_json = "{}"});
   ASSERT_FALSE(opened.ok()) << "nothing runs, so no run shows anything";
   ASSERT_TRUE(RepublishLostSpending(env_, kOwn).ok());
@@ -376,7 +376,7 @@ TEST_F(Spent, LedgerThatLostReservations) {
 TEST_F(Spent, LedgerThatIsDamaged) {
   Write({TrialBuilder(1).Votes().With(Data()).Build(), TrialBuilder(2).Votes().With(Data()).Build()});
   EXPECT_TRUE(std::isfinite(Total()));
-  env_.Bytes(LedgerPath(kOwn))[40] ^= 0x55;
+  env_.Bytes(GetLedgerPath(kOwn))[40] ^= 0x55;
   EXPECT_FALSE(ReadPacked(env_, kOwn).ok()) << "no command prints an epsilon";
   ASSERT_TRUE(RepublishLostSpending(env_, kOwn).ok());
   EXPECT_EQ(InMetrics(env_.Bytes(std::string(kOwn) + "/metrics.prom")).at("digits").epsilon, kInfinity);
@@ -524,7 +524,7 @@ TEST_F(Spent, OtherSweepsOfTheRoot) {
   const ByData said = Agreed();
   EXPECT_DOUBLE_EQ(said.at("digits").delta, 1e-7);
   EXPECT_GT(said.at("digits").epsilon, both);
-  env_.Bytes(LedgerPath("/results/beside"))[40] ^= 0x55;
+  env_.Bytes(GetLedgerPath("/results/beside"))[40] ^= 0x55;
   EXPECT_EQ(Total(), kInfinity) << "what it charged is unknown";
 }
 

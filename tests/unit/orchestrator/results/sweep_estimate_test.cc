@@ -10,8 +10,8 @@ namespace {
 
 using testing::TrialBuilder;
 
-Job JobOf(double seconds, int devices = 1, std::size_t teacher = Job::kNoTeacher, int priority = 0,
-          bool running = false) {
+TimedTrial MakeTimed(double seconds, int devices = 1, std::size_t teacher = TimedTrial::kNoTeacher, int priority = 0,
+                     bool running = false) {
   return {seconds, devices, priority, running, teacher};
 }
 
@@ -27,26 +27,28 @@ TEST(Pace, ClockThatIsPutBackBeginsItAnew) {
 }
 
 TEST(Makespan, JobsFillTheSlotsInTheirOrder) {
-  EXPECT_EQ(Makespan({}, 2), 0);
-  EXPECT_EQ(Makespan({JobOf(3), JobOf(2), JobOf(2)}, 1), 7);
-  EXPECT_EQ(Makespan({JobOf(3), JobOf(2), JobOf(2)}, 2), 4);
-  EXPECT_EQ(Makespan({JobOf(3), JobOf(2), JobOf(2)}, 2, 1), 7) << "one at once";
+  EXPECT_EQ(ComputeMakespan({}, 2), 0);
+  EXPECT_EQ(ComputeMakespan({MakeTimed(3), MakeTimed(2), MakeTimed(2)}, 1), 7);
+  EXPECT_EQ(ComputeMakespan({MakeTimed(3), MakeTimed(2), MakeTimed(2)}, 2), 4);
+  EXPECT_EQ(ComputeMakespan({MakeTimed(3), MakeTimed(2), MakeTimed(2)}, 2, 1), 7) << "one at once";
 }
 
 TEST(Makespan, StudentsWaitForTheirTeacher) {
-  EXPECT_EQ(Makespan({JobOf(5), JobOf(1, 1, 0), JobOf(1, 1, 0), JobOf(2)}, 3), 6);
+  EXPECT_EQ(ComputeMakespan({MakeTimed(5), MakeTimed(1, 1, 0), MakeTimed(1, 1, 0), MakeTimed(2)}, 3), 6);
 }
 
 TEST(Makespan, GangTakesItsSlotsTogetherAndKeepsLaterJobsBack) {
-  // 0 and 1 run; the gang waits for both, and the job behind it does not pass.
-  EXPECT_EQ(Makespan({JobOf(1), JobOf(4), JobOf(2, 2), JobOf(3)}, 2), 9);
-  EXPECT_FALSE(Makespan({JobOf(1), JobOf(1, 3)}, 2)) << "it can never be placed";
+  // 0 and 1 run; the gang waits for both, and the trial behind it does not pass.
+  EXPECT_EQ(ComputeMakespan({MakeTimed(1), MakeTimed(4), MakeTimed(2, 2), MakeTimed(3)}, 2), 9);
+  EXPECT_FALSE(ComputeMakespan({MakeTimed(1), MakeTimed(1, 3)}, 2)) << "it can never be placed";
 }
 
 TEST(Makespan, LargerPriorityGoesFirstAndWhatRunsHoldsItsSlot) {
   // Alone on one slot the long one first: the order does not change the sum; beside a teacher it does.
-  EXPECT_EQ(Makespan({JobOf(4), JobOf(1, 1, Job::kNoTeacher, 5), JobOf(4, 1, 1)}, 2), 5);
-  EXPECT_EQ(Makespan({JobOf(1, 1, Job::kNoTeacher, 9), JobOf(6, 1, Job::kNoTeacher, 0, true)}, 1), 7);
+  EXPECT_EQ(ComputeMakespan({MakeTimed(4), MakeTimed(1, 1, TimedTrial::kNoTeacher, 5), MakeTimed(4, 1, 1)}, 2), 5);
+  EXPECT_EQ(ComputeMakespan(
+                {MakeTimed(1, 1, TimedTrial::kNoTeacher, 9), MakeTimed(6, 1, TimedTrial::kNoTeacher, 0, true)}, 1),
+            7);
 }
 
 class SweepEstimateTest : public ::testing::Test {
@@ -142,7 +144,7 @@ TEST_F(SweepEstimateTest, WhatRunsTellsOfWhatIsLikeItBeforeAnythingHasEnded) {
   EXPECT_TRUE(estimate->from_running);
   EXPECT_DOUBLE_EQ(estimate->seconds.mean, 50 * 2 - 10 + 50 * 2);
   EXPECT_LT(estimate->seconds.low, estimate->seconds.mean);
-  EXPECT_DOUBLE_EQ(*SecondsLeft(costs_, first), 90);
+  EXPECT_DOUBLE_EQ(*EstimateSecondsLeft(costs_, first), 90);
   Measure(running, nullptr);
   EXPECT_DOUBLE_EQ(EstimateSweep(costs_, {first, {&queued, nullptr}}, 1)->seconds.mean, 90 + 50)
       << "its own pace for what runs, what ended for the rest";

@@ -111,7 +111,7 @@ TEST(SweepStatus, ManyCausesOfManyWordsFitAScreen) {
     sample.view.trials[i].detail = std::string(i + 1, 'a');
     for (int word = 0; word < 300; ++word) sample.view.trials[i].detail += " word";
   }
-  const std::string text = StatusAsText(ComputeStatus(sample.view), 0, 110);
+  const std::string text = FormatStatusText(ComputeStatus(sample.view), 0, 110);
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 30) << text;
   EXPECT_THAT(text, HasSubstr("and 93 more (--json lists all)"));
 }
@@ -224,12 +224,12 @@ TEST(SweepStatus, TotalOverTheRootStandsBesideTheSweeps) {
   root.sweeps = {neighbour, OtherSweep()};
   EXPECT_GT(spent().root_epsilon, spent().epsilon);
   EXPECT_THAT(FormatSpendingLine(spent()), HasSubstr("; with 1 other sweep in results: ε ≤ "));
-  EXPECT_EQ(SpendingJson(spent()).at("root").at("other_sweeps"), 1);
+  EXPECT_EQ(MakeSpendingJson(spent()).at("root").at("other_sweeps"), 1);
   root.sweeps.clear();
   root.trouble = "what results/a charged cannot be read: damaged";
   EXPECT_EQ(spent().root_epsilon, std::numeric_limits<double>::infinity());
   EXPECT_THAT(FormatSpendingLine(spent()), HasSubstr("over all sweeps in results: unknown, what results/a"));
-  EXPECT_EQ(SpendingJson(spent()).at("root").at("epsilon"), "inf");
+  EXPECT_EQ(MakeSpendingJson(spent()).at("root").at("epsilon"), "inf");
 }
 
 TEST(SweepStatus, RefutedClaimLeavesNoTotal) {
@@ -244,7 +244,7 @@ TEST(SweepStatus, RefutedClaimLeavesNoTotal) {
   EXPECT_THAT(status.problems[0].remedy, HasSubstr("retort show dpdfd-working-digits-s0"));
   EXPECT_EQ(status.spending.at(0).epsilon, std::numeric_limits<double>::infinity());
   EXPECT_EQ(status.spending.at(0).root_epsilon, std::numeric_limits<double>::infinity());
-  EXPECT_THAT(StatusAsText(status, 0, 200), HasSubstr("refuted by canary audit"));
+  EXPECT_THAT(FormatStatusText(status, 0, 200), HasSubstr("refuted by canary audit"));
 }
 
 TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
@@ -296,7 +296,7 @@ TEST(SweepStatus, ProblemsOfTrialsHoldWhereverTheFolderIs) {
   sample.view.trials[4].state = TrialState::failed;
   TrialsStatus trials = ComputeTrialsStatus(sample.view);
   sample.view.directory = "elsewhere";
-  EXPECT_EQ(StatusFrom(sample.view, std::move(trials)).problems.at(0).remedy,
+  EXPECT_EQ(MakeSweepStatus(sample.view, std::move(trials)).problems.at(0).remedy,
             "retort explain dpsgd-digits-s0-dd000000 --results elsewhere");
 }
 
@@ -309,7 +309,7 @@ TEST(SweepStatus, WhereMoreTrialsRunThanAreShownTheCommandShowsAll) {
     return trial;
   }();
   sample.view.trials.assign(30, running);
-  EXPECT_THAT(StatusAsText(ComputeStatus(sample.view), 0, 110),
+  EXPECT_THAT(FormatStatusText(ComputeStatus(sample.view), 0, 110),
               HasSubstr("and 10 more that run (`retort list --results 'my results'` shows all)"));
 }
 
@@ -318,9 +318,9 @@ TEST(SweepStatus, TextAndJsonSayTheSame) {
   const auto costs = testing::SampleCosts(sample.view);
   sample.view.ledger = {VoteEntry(sample.view)};
   const SweepStatus status = ComputeStatus(sample.view, costs);
-  EXPECT_THAT(StatusAsText(status, 0, 110), HasSubstr("Time left: about 1 min 50 s on 1 slot ("));
-  EXPECT_THAT(StatusAsText(status, 0, 110), HasSubstr("Trials: 5, 1 queued, 4 succeeded"));
-  const auto document = nlohmann::json::parse(StatusAsJson(status));
+  EXPECT_THAT(FormatStatusText(status, 0, 110), HasSubstr("Time left: about 1 min 50 s on 1 slot ("));
+  EXPECT_THAT(FormatStatusText(status, 0, 110), HasSubstr("Trials: 5, 1 queued, 4 succeeded"));
+  const auto document = nlohmann::json::parse(FormatStatusJson(status));
   EXPECT_EQ(document.at("schema_version"), 1);
   EXPECT_EQ(document.at("counts").at("succeeded"), 4);
   EXPECT_EQ(document.at("epsilon").at("digits").at("adjacency"), "example");

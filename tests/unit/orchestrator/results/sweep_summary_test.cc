@@ -36,7 +36,7 @@ class Summary : public ::testing::Test {
     EXPECT_TRUE(env_.CreateDirectories(results_).ok());
     Commit([](Journal& journal) { return retort::testing::WriteFinishedSweep(journal, 3); });
     Commit([](Journal& journal) { return journal.Commit(FailedTrial()); });
-    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(results_));
+    auto ledger = storage::PrivacyLedger::Open(env_, GetLedgerPath(results_));
     EXPECT_TRUE((*ledger)->Reserve(Spec(0).data->digest, {Spec(0).id, 1}, 1, Votes()).ok());
   }
 
@@ -83,7 +83,8 @@ class Summary : public ::testing::Test {
   [[nodiscard]] bool Believed() { return Read().has_value(); }
 
   std::string Shown(const SweepStatus& status) {
-    return StatusAsText(status, kNowSeconds, 100) + StatusAsJson(status) + FinalStatusAsText(status, kNowSeconds, 40);
+    return FormatStatusText(status, kNowSeconds, 100) + FormatStatusJson(status) +
+           FormatFinalStatusText(status, kNowSeconds, 40);
   }
   std::string ShownFromJournal() {
     const ResultsView view = ReadPacked(env_, results_).value();
@@ -98,7 +99,7 @@ class Summary : public ::testing::Test {
         ReadRoot(env_, results_, summary->digests, summary->view.unpacked, {}, summary->view.noted_root);
     EXPECT_TRUE(root.sweeps.empty() && root.trouble.empty());
     for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
-    return Shown(StatusFrom(summary->view, std::move(summary->trials), {}, kNowSeconds));
+    return Shown(MakeSweepStatus(summary->view, std::move(summary->trials), {}, kNowSeconds));
   }
 
   retort::testing::TemporaryDirectory folder_;
@@ -172,19 +173,19 @@ TEST_F(Summary, IsNotBelievedOnceTheJournalHasGrown) {
 TEST_F(Summary, IsNotBelievedOnceTheLedgerHasGrownOrGone) {
   Keep();
   {
-    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(results_));
+    auto ledger = storage::PrivacyLedger::Open(env_, GetLedgerPath(results_));
     ASSERT_TRUE((*ledger)->Reserve(Spec(1).data->digest, {Spec(1).id, 1}, 2, Votes()).ok());
   }
   EXPECT_FALSE(Believed());
   Keep();
   EXPECT_TRUE(Believed());
-  ASSERT_TRUE(env_.Remove(LedgerPath(results_)).ok());
+  ASSERT_TRUE(env_.Remove(GetLedgerPath(results_)).ok());
   EXPECT_FALSE(Believed());
 }
 
 TEST_F(Summary, IsIgnoredForAnotherJournalOfTheSameLength) {
   Keep();
-  std::fstream journal(JournalPath(results_), std::ios::in | std::ios::out | std::ios::binary);
+  std::fstream journal(GetJournalPath(results_), std::ios::in | std::ios::out | std::ios::binary);
   journal.seekp(100);
   journal.put('\x55');
   journal.close();

@@ -1,4 +1,4 @@
-// What was learnt from the pictures of a trial's generator, beside the trial and in tables.
+// What was learnt from the images of a trial's generator, beside the trial and in tables.
 #include "orchestrator/results/synthetic_store.h"
 
 #include <gmock/gmock.h>

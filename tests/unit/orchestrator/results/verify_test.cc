@@ -45,10 +45,10 @@ class VerifyFolder : public ::testing::Test {
     row.attempts = 1;
     row.metrics = {{"test.accuracy", 0.5}};
     row.spec_json = EncodeTrialSpec(spec_);
-    row.attempt_file = TrialDirectory(spec_) + "/attempt-1/attempt.h5";
-    row.parameters_digest = storage::TensorDigest(Parameters());
+    row.attempt_file = GetTrialDirectory(spec_) + "/attempt-1/attempt.h5";
+    row.parameters_digest = storage::ComputeTensorDigest(Parameters());
     row.claims = privacy::ComputeClaims({&spec_, {}}, events_);
-    row.row_digest = storage::RowDigest(row);
+    row.row_digest = storage::ComputeRowDigest(row);
     return row;
   }
 
@@ -74,7 +74,7 @@ class VerifyFolder : public ::testing::Test {
     file.evaluation = evaluation;
     file.ledger = recorded_;
     file.claims = claimed_ ? *claimed_ : Row().claims;
-    const std::string folder = folder_ / (TrialDirectory(spec_) + "/attempt-" + std::to_string(attempt_));
+    const std::string folder = folder_ / (GetTrialDirectory(spec_) + "/attempt-" + std::to_string(attempt_));
     ASSERT_TRUE(storage::PosixEnv().CreateDirectories(folder).ok());
     const Status written = storage::WriteAttemptFile(storage::PosixEnv(), folder + "/attempt.h5", file);
     ASSERT_TRUE(written.ok()) << written.message();
@@ -105,7 +105,7 @@ class VerifyFolder : public ::testing::Test {
   }
 
   void WriteLedger(const std::vector<privacy::PrivacyEvent>& events) {
-    auto ledger = storage::PrivacyLedger::Open(storage::PosixEnv(), LedgerPath(folder_.path()));
+    auto ledger = storage::PrivacyLedger::Open(storage::PosixEnv(), GetLedgerPath(folder_.path()));
     ASSERT_TRUE(ledger.ok()) << ledger.status().message();
     for (const privacy::PrivacyEvent& event : events)
       ASSERT_TRUE((*ledger)->Reserve(spec_.data->digest, {spec_.id, 1}, 1, event).ok());
@@ -166,7 +166,7 @@ TEST_F(VerifyFolder, LedgerThatLostReservationsIsFound) {
     ASSERT_TRUE(Journal::Open(storage::PosixEnv(), folder_.path(), core)->Commit({{1.0, LedgerNoted{1}}}).ok());
   }
   EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("0 of the 1 reservations"))));
-  ASSERT_TRUE(storage::PosixEnv().Remove(LedgerPath(folder_.path())).ok());
+  ASSERT_TRUE(storage::PosixEnv().Remove(GetLedgerPath(folder_.path())).ok());
   EXPECT_THAT(Report().damage, Contains(Field(&Damage::where, "ledger.log")));
 }
 
@@ -184,7 +184,7 @@ TEST_F(VerifyFolder, ClaimThatDoesNotFollowFromTheLedgerIsFound) {
   ASSERT_FALSE(row.claims.empty());
   row.claims[0].status = privacy::ClaimStatus::proven;
   row.claims[0].epsilon = 1;
-  row.row_digest = storage::RowDigest(row);
+  row.row_digest = storage::ComputeRowDigest(row);
   WriteJournal(row);
   WriteLedger({});
   WriteAttempt(0.5, spec_.id.Hex());
@@ -286,7 +286,7 @@ TEST_F(VerifyCharged, UndercountingAttemptIsFoundAndRepaired) {
   ASSERT_EQ(plan->items.size(), 2U);
   EXPECT_EQ(plan->items[0].action, RepairAction::rewrite);
   EXPECT_THAT(plan->items[0].remedy, HasSubstr("the draws that it lacks"));
-  const std::string path = TrialDirectory(spec_) + "/attempt-1/attempt.h5";
+  const std::string path = GetTrialDirectory(spec_) + "/attempt-1/attempt.h5";
   const std::string before = storage::PosixEnv().ReadFile(folder_ / path).value();
   const Result<std::string> quarantine = ApplyRepair(storage::PosixEnv(), folder_.path(), *plan);
   ASSERT_TRUE(quarantine.ok()) << quarantine.status().message();
@@ -305,7 +305,7 @@ TEST_F(VerifyCharged, LostDrawsCostARecordedFileNoClaim) {
   storage::ResultRow row = Row();
   const std::vector<privacy::Claim> whole = row.claims;
   row.claims = privacy::ComputeClaims({&spec_, {}}, {fewer});
-  row.row_digest = storage::RowDigest(row);
+  row.row_digest = storage::ComputeRowDigest(row);
   WriteJournal(row);
   WriteLedger({fewer});
   claimed_ = whole;
@@ -316,7 +316,7 @@ TEST_F(VerifyCharged, LostDrawsCostARecordedFileNoClaim) {
   EXPECT_EQ(plan->BeyondRepair(), 1U);
   EXPECT_THAT(plan->items, Contains(Field(&RepairItem::remedy, HasSubstr("restore ledger.log and journal.log"))));
   ASSERT_TRUE(ApplyRepair(storage::PosixEnv(), folder_.path(), *plan).ok());
-  EXPECT_EQ(storage::ReadAttemptFile(folder_ / (TrialDirectory(spec_) + "/attempt-1/attempt.h5"))->claims, whole);
+  EXPECT_EQ(storage::ReadAttemptFile(folder_ / (GetTrialDirectory(spec_) + "/attempt-1/attempt.h5"))->claims, whole);
 }
 
 TEST_F(VerifyCharged, ALostLedgerCountsNothingAnew) {
@@ -334,7 +334,7 @@ TEST_F(VerifyCharged, EpsilonEditedInTheRowIsFound) {
   storage::ResultRow row = Row();
   for (privacy::Claim& claim : row.claims)
     if (claim.status == privacy::ClaimStatus::proven) claim.epsilon -= 0.001;
-  row.row_digest = storage::RowDigest(row);
+  row.row_digest = storage::ComputeRowDigest(row);
   WriteJournal(row);
   WriteLedger(events_);
   WriteAttempt(0.5, spec_.id.Hex());
@@ -361,7 +361,7 @@ TEST_F(VerifyCharged, ResultsThatLackATrialAreARemark) {
 
 TEST_F(VerifyCharged, ForeignLedgerEntriesAreFound) {
   WriteCharged(kVotes);
-  auto ledger = storage::PrivacyLedger::Open(storage::PosixEnv(), LedgerPath(folder_.path())).value();
+  auto ledger = storage::PrivacyLedger::Open(storage::PosixEnv(), GetLedgerPath(folder_.path())).value();
   privacy::PrivacyEvent event = events_[0];
   event.noise_std = 41;
   ASSERT_TRUE(ledger->Reserve(std::string(64, 'e'), {spec_.id, 1}, 1, event).ok());

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using testing::FamilyPlan;
 using ::testing::Field;
 using ::testing::HasSubstr;
-using testing::PlanOf;
+using testing::MakePlan;
 using ::testing::SizeIs;
 using testing::TrialBuilder;
 
@@ -31,7 +31,7 @@ std::vector<std::string> Texts(const std::vector<BlockLine>& lines) {
   return texts;
 }
 
-DataSpending SpentOf(double epsilon, double delta, std::optional<double> budget) {
+DataSpending MakeSpent(double epsilon, double delta, std::optional<double> budget) {
   DataSpending spent;
   spent.data = "digits";
   spent.epsilon = spent.root_epsilon = epsilon;
@@ -48,7 +48,7 @@ BlockContent SampleBlock() {
   content.tally = {.trials = 8, .done = 3, .failed = 1, .running = 2, .queued = 3};
   content.left = Interval{250, 190, 370};
   content.trials_per_hour = 12.4;
-  content.spent = {SpentOf(2.311, 1e-5, 3.0)};
+  content.spent = {MakeSpent(2.311, 1e-5, 3.0)};
   content.next = FormatNextEvent(37, "dpdfd-working-digits-s1", "ends");
   return content;
 }
@@ -93,7 +93,8 @@ TEST(LiveLayout, NoLineIsAsWideAsTheScreenAndNoBlockAsHigh) {
     for (std::size_t height = 1; height <= 40; ++height) {
       const std::vector<BlockLine> lines = LayOutBlock(content, {.width = width, .height = height});
       EXPECT_LE(lines.size(), std::clamp<std::size_t>(height - 1, 1, kMaxBlockLines));
-      for (const BlockLine& line : lines) EXPECT_LT(Columns(line.text), std::max<std::size_t>(width, 2)) << line.text;
+      for (const BlockLine& line : lines)
+        EXPECT_LT(CountColumns(line.text), std::max<std::size_t>(width, 2)) << line.text;
       EXPECT_TRUE(lines.front().problem) << "problems come first";
     }
   }
@@ -120,22 +121,22 @@ TEST(LiveLayout, ControlCharactersOfADetailDoNotReachTheScreen) {
 
 // The thousandths to which totals are rounded up: 1000 times 2.311 is a little more than 2311.
 TEST(LiveLayout, CostIsToldAsItWasRoundedAndUnboundedWithItsReason) {
-  EXPECT_EQ(FormatSpending(SpentOf(2.311, 1e-5, 3.0)), (NamedText{"", "digits", ": example ε ≤ 2.311 of 3, δ 1e-5"}));
+  EXPECT_EQ(FormatSpending(MakeSpent(2.311, 1e-5, 3.0)), (NamedText{"", "digits", ": example ε ≤ 2.311 of 3, δ 1e-5"}));
   for (const std::string text : {"0.001", "1.001", "2.003", "4.035", "8.199", "16.393", "1073.741"})
-    EXPECT_EQ(FormatSpending(SpentOf(std::stod(text), 0.001, {})).after,
+    EXPECT_EQ(FormatSpending(MakeSpent(std::stod(text), 0.001, {})).after,
               ": example ε ≤ " + text + ", δ 0.001, no budget");
-  DataSpending unbounded = SpentOf(std::numeric_limits<double>::infinity(), 1e-5, {});
+  DataSpending unbounded = MakeSpent(std::numeric_limits<double>::infinity(), 1e-5, {});
   unbounded.root_reason = "seeded-noise";
   EXPECT_EQ(FormatSpending(unbounded), (NamedText{"", "digits", ": example ε unbounded (seeded-noise)"}));
 }
 
 TEST(LiveLayout, DurationsAreAsRoughAsTheyAreKnownAndNeverNegative) {
-  EXPECT_EQ(RoughDurationText(-5), "0 s");
-  EXPECT_EQ(RoughDurationText(0.2), "1 s");
-  EXPECT_EQ(RoughDurationText(99), "99 s");
-  EXPECT_EQ(RoughDurationText(720), "12 min");
-  EXPECT_EQ(RoughDurationText(3.44 * 3600), "3.4 h");
-  EXPECT_EQ(RoughDurationText(60 * 3600), "2.5 d");
+  EXPECT_EQ(FormatRoughDuration(-5), "0 s");
+  EXPECT_EQ(FormatRoughDuration(0.2), "1 s");
+  EXPECT_EQ(FormatRoughDuration(99), "99 s");
+  EXPECT_EQ(FormatRoughDuration(720), "12 min");
+  EXPECT_EQ(FormatRoughDuration(3.44 * 3600), "3.4 h");
+  EXPECT_EQ(FormatRoughDuration(60 * 3600), "2.5 d");
 }
 
 class LiveBlockTest : public OrchestratorTest {
@@ -210,11 +211,11 @@ TEST_F(LiveBlockTest, LostAgentDrainedSlotLowDiskAndBudgetAreProblems) {
   time_ += 20;
   LiveFacts facts;
   facts.free_bytes = 200'000'000;
-  facts.spent = {SpentOf(2.9, 1e-5, 3.0)};
+  facts.spent = {MakeSpent(2.9, 1e-5, 3.0)};
   EXPECT_THAT(Texts(RenderLiveBlock(core_, facts, now(), {.width = 100, .height = 30})),
               ::testing::IsSupersetOf({"lost: rank 1 on node1, not heard for 20 s", "disk low: 0.2 GB free",
                                        "budget nearly spent: digits: example ε ≤ 2.900 of 3, δ 1e-5"}));
-  facts.spent = {SpentOf(3.0, 1e-5, 3.0)};
+  facts.spent = {MakeSpent(3.0, 1e-5, 3.0)};
   EXPECT_THAT(Texts(RenderLiveBlock(core_, facts, now(), {.width = 100, .height = 30})),
               ::testing::Contains("budget spent: digits: example ε ≤ 3.000 of 3, δ 1e-5"));
 }
@@ -249,7 +250,7 @@ TEST_F(LiveBlockTest, TrialsAnHourAreThoseThatEnded) {
 TEST_F(LiveBlockTest, LookAtTenThousandTrialsIsCheap) {
   std::vector<TrialSpec> trials;
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) trials.push_back(TrialBuilder(seed).Teacher("t").Build());
-  Open(PlanOf(trials));
+  Open(MakePlan(trials));
   Register(0, 8);
   Register(1, 8);
   Tick();

@@ -150,16 +150,16 @@ TEST_F(ProgressTest, SummaryNamesFailuresAndWhatIsLeft) {
   Fail(teacher_, FailureKind::not_finite, "the loss is NaN");
   Tick();
   std::string text;
-  for (const std::string& line : Summary(core_, 75)) text += line + "\n";
+  for (const std::string& line : FormatSweepSummary(core_, 75)) text += line + "\n";
   EXPECT_THAT(text,
               HasSubstr("0 of 3 trials succeeded, 1 failed, 2 not run because their teacher failed (1 min 15 s)"));
   EXPECT_THAT(text, HasSubstr("teacher-t0-s0 failed: not_finite: the loss is NaN"));
 }
 
 TEST(PaddedDurationText, UsesTheUnitThatFits) {
-  EXPECT_EQ(PaddedDurationText(12.4), "12 s");
-  EXPECT_EQ(PaddedDurationText(250), "4 min 10 s");
-  EXPECT_EQ(PaddedDurationText(3780), "1 h 03 min");
+  EXPECT_EQ(FormatPaddedDuration(12.4), "12 s");
+  EXPECT_EQ(FormatPaddedDuration(250), "4 min 10 s");
+  EXPECT_EQ(FormatPaddedDuration(3780), "1 h 03 min");
 }
 
 privacy::PrivacyEvent OneVote() {

@@ -10,14 +10,14 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::PlanOf;
+using testing::MakePlan;
 using ::testing::SizeIs;
 using testing::TrialBuilder;
 
 class QuarantineTest : public OrchestratorTest {
  protected:
   static TrialSpec Single(std::uint64_t seed) { return TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Build(); }
-  [[nodiscard]] std::vector<Seat> SeatsOf(const TrialSpec& spec) const {
+  [[nodiscard]] std::vector<Seat> FindSeats(const TrialSpec& spec) const {
     const ActiveAttempt* attempt = core_.fleet.Find(spec.id);
     return attempt == nullptr ? std::vector<Seat>() : attempt->seats;
   }
@@ -25,30 +25,30 @@ class QuarantineTest : public OrchestratorTest {
 
 TEST_F(QuarantineTest, TheSameTrialFailingInTwoPlacesFailsForGood) {
   const TrialSpec bad = Single(1);
-  Open(PlanOf({bad}));
+  Open(MakePlan({bad}));
   Register(0, 1);
   Register(1, 1);
   Tick();
-  EXPECT_THAT(SeatsOf(bad), ElementsAre(Seat{WorldRank{0}, 0}));
+  EXPECT_THAT(FindSeats(bad), ElementsAre(Seat{WorldRank{0}, 0}));
   Fail(bad.id, FailureKind::worker_crash, "SIGSEGV");
-  EXPECT_EQ(StateOf(bad.id), TrialState::queued);
+  EXPECT_EQ(GetState(bad.id), TrialState::queued);
   Pass(2);
-  EXPECT_THAT(SeatsOf(bad), ElementsAre(Seat{WorldRank{1}, 0})) << "another place tells more";
+  EXPECT_THAT(FindSeats(bad), ElementsAre(Seat{WorldRank{1}, 0})) << "another place tells more";
   Fail(bad.id, FailureKind::internal, "an exception");
-  EXPECT_EQ(StateOf(bad.id), TrialState::failed);
+  EXPECT_EQ(GetState(bad.id), TrialState::failed);
   EXPECT_THAT(core_.Get(bad.id).detail, HasSubstr("it failed on slot 0 of rank 0 as well"));
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 2) << "neither slot is to blame";
 }
 
 TEST_F(QuarantineTest, KillsAndLostAgentsBlameNobody) {
   const TrialSpec trial = Single(1);
-  Open(PlanOf({trial}));
+  Open(MakePlan({trial}));
   Register(0, 1);
   Register(1, 1);
   Tick();
   for (int i = 0; i < 6; ++i) {
     Fail(trial.id, i % 2 == 0 ? FailureKind::worker_killed : FailureKind::gang_broken);
-    EXPECT_EQ(StateOf(trial.id), TrialState::queued);
+    EXPECT_EQ(GetState(trial.id), TrialState::queued);
     Pass(10);
   }
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 2);
@@ -56,13 +56,13 @@ TEST_F(QuarantineTest, KillsAndLostAgentsBlameNobody) {
 
 TEST_F(QuarantineTest, ASlotWhereDifferentTrialsFailIsLeftOutAndReported) {
   const TrialSpec first = Single(1), second = Single(2), third = Single(3), fourth = Single(4);
-  Open(PlanOf({first, second, third, fourth}));
+  Open(MakePlan({first, second, third, fourth}));
   Register(0, 1);
   Register(1, 1);
   Tick();
   Fail(first.id, FailureKind::device, "the device is gone");
   Tick();  // the third trial takes the place
-  ASSERT_THAT(SeatsOf(third), ElementsAre(Seat{WorldRank{0}, 0}));
+  ASSERT_THAT(FindSeats(third), ElementsAre(Seat{WorldRank{0}, 0}));
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 2);
   Fail(third.id, FailureKind::device, "the device is gone");
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 1);
@@ -73,8 +73,8 @@ TEST_F(QuarantineTest, ASlotWhereDifferentTrialsFailIsLeftOutAndReported) {
   EXPECT_THAT(text, HasSubstr(third.name));
   // Everything ends on the other slot.
   for (const TrialSpec* trial : {&second, &fourth, &first, &third}) {
-    for (int i = 0; i < 20 && SeatsOf(*trial).empty(); ++i) Pass(1);
-    ASSERT_THAT(SeatsOf(*trial), ElementsAre(Seat{WorldRank{1}, 0})) << trial->name;
+    for (int i = 0; i < 20 && FindSeats(*trial).empty(); ++i) Pass(1);
+    ASSERT_THAT(FindSeats(*trial), ElementsAre(Seat{WorldRank{1}, 0})) << trial->name;
     Succeed(trial->id);
     Tick();
   }
@@ -83,7 +83,7 @@ TEST_F(QuarantineTest, ASlotWhereDifferentTrialsFailIsLeftOutAndReported) {
 
 TEST_F(QuarantineTest, ASuccessInBetweenClearsTheSlot) {
   const TrialSpec first = Single(1), second = Single(2), third = Single(3), other = Single(4);
-  Open(PlanOf({first, other, second, third}));
+  Open(MakePlan({first, other, second, third}));
   Register(0, 1);
   Register(1, 1);
   Tick();
@@ -91,14 +91,14 @@ TEST_F(QuarantineTest, ASuccessInBetweenClearsTheSlot) {
   Tick();
   Succeed(second.id);
   Tick();
-  ASSERT_THAT(SeatsOf(third), ElementsAre(Seat{WorldRank{0}, 0}));
+  ASSERT_THAT(FindSeats(third), ElementsAre(Seat{WorldRank{0}, 0}));
   Fail(third.id, FailureKind::worker_crash);
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 2);
 }
 
 TEST_F(QuarantineTest, TheLastSlotStaysInUse) {
   const TrialSpec first = Single(1), second = Single(2), third = Single(3);
-  Open(PlanOf({first, second, third}));
+  Open(MakePlan({first, second, third}));
   Register(0, 1);
   Tick();
   for (const TrialSpec* trial : {&first, &second}) {
@@ -107,14 +107,14 @@ TEST_F(QuarantineTest, TheLastSlotStaysInUse) {
   }
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 1);
   EXPECT_TRUE(core_.drained().empty());
-  EXPECT_EQ(SeatsOf(third).size(), 1U);
+  EXPECT_EQ(FindSeats(third).size(), 1U);
 }
 
 TEST_F(QuarantineTest, ABadStretchOfThePlanCostsNoSlotInTheEnd) {
   constexpr int kSlots = 8, kBad = 16, kGood = 40;
   std::vector<TrialSpec> trials;
   for (std::uint64_t seed = 0; seed < kBad + kGood; ++seed) trials.push_back(Single(seed));
-  Open(PlanOf(trials));
+  Open(MakePlan(trials));
   Register(0, kSlots);
   Tick();
   for (int turn = 0; turn < 400 && !core_.AllFinal(); ++turn) {
@@ -135,18 +135,18 @@ TEST_F(QuarantineTest, ABadStretchOfThePlanCostsNoSlotInTheEnd) {
 
 TEST_F(QuarantineTest, ASlotIsUsedAgainOnceItsTrialsFailElsewhere) {
   const TrialSpec first = Single(1), second = Single(2), third = Single(3);
-  Open(PlanOf({first, second, third}));
+  Open(MakePlan({first, second, third}));
   Register(0, 1);
   Register(1, 1);
   Tick();
   Fail(first.id, FailureKind::worker_crash);
   Tick();
-  ASSERT_THAT(SeatsOf(third), ElementsAre(Seat{WorldRank{0}, 0}));
+  ASSERT_THAT(FindSeats(third), ElementsAre(Seat{WorldRank{0}, 0}));
   Fail(third.id, FailureKind::worker_crash);
   ASSERT_EQ(core_.fleet.CountLiveSlots(), 1);
   Succeed(second.id);
-  for (int i = 0; i < 20 && SeatsOf(first).empty(); ++i) Pass(1);
-  ASSERT_THAT(SeatsOf(first), ElementsAre(Seat{WorldRank{1}, 0}));
+  for (int i = 0; i < 20 && FindSeats(first).empty(); ++i) Pass(1);
+  ASSERT_THAT(FindSeats(first), ElementsAre(Seat{WorldRank{1}, 0}));
   Fail(first.id, FailureKind::worker_crash);
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 2);
   EXPECT_EQ(CountJournaled<SlotRestored>(), 1);
@@ -155,7 +155,7 @@ TEST_F(QuarantineTest, ASlotIsUsedAgainOnceItsTrialsFailElsewhere) {
 
 TEST_F(QuarantineTest, SlotsThatAGangNeedsStayInUse) {
   const TrialSpec first = Single(1), second = Single(2), gang = TrialBuilder(9).Devices(2).Priority(-1).Build();
-  Open(PlanOf({first, second, gang}));
+  Open(MakePlan({first, second, gang}));
   Register(0, 1);
   Register(1, 1);
   Tick();
@@ -163,24 +163,24 @@ TEST_F(QuarantineTest, SlotsThatAGangNeedsStayInUse) {
   Fail(second.id, FailureKind::device);
   for (int i = 0; i < 60 && !core_.AllFinal(); ++i) {
     for (const TrialSpec* bad : {&first, &second})
-      if (!SeatsOf(*bad).empty()) Fail(bad->id, FailureKind::device);
-    if (!SeatsOf(gang).empty()) Succeed(gang.id);
+      if (!FindSeats(*bad).empty()) Fail(bad->id, FailureKind::device);
+    if (!FindSeats(gang).empty()) Succeed(gang.id);
     Pass(1);
   }
   EXPECT_EQ(core_.fleet.CountLiveSlots(), 2);
-  EXPECT_EQ(StateOf(gang.id), TrialState::succeeded);
+  EXPECT_EQ(GetState(gang.id), TrialState::succeeded);
 }
 
 TEST_F(QuarantineTest, AGangsFailureSpeaksOfTheMemberThatFailed) {
   std::vector<TrialSpec> gangs;
   for (std::uint64_t seed = 1; seed <= 2; ++seed)
     gangs.push_back(TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(2).Build());
-  Open(PlanOf(gangs));
+  Open(MakePlan(gangs));
   for (int rank = 0; rank < 3; ++rank) Register(rank, 1);
   Tick();
   for (const TrialSpec& gang : gangs) {
-    for (int i = 0; i < 20 && SeatsOf(gang).empty(); ++i) Pass(1);
-    ASSERT_THAT(SeatsOf(gang), ElementsAre(Seat{WorldRank{0}, 0}, Seat{WorldRank{1}, 0}));
+    for (int i = 0; i < 20 && FindSeats(gang).empty(); ++i) Pass(1);
+    ASSERT_THAT(FindSeats(gang), ElementsAre(Seat{WorldRank{0}, 0}, Seat{WorldRank{1}, 0}));
     const ActiveAttempt* attempt = core_.fleet.Find(gang.id);
     Hear(1, {attempt->id, attempt->generation, 0, cluster::WorkerLost{FailureKind::device, "ECC"}});
     Tick();
@@ -191,21 +191,21 @@ TEST_F(QuarantineTest, AGangsFailureSpeaksOfTheMemberThatFailed) {
 
 TEST_F(QuarantineTest, AHangOfAGangSpeaksOfNoSlot) {
   const TrialSpec gang = TrialBuilder(1).Devices(2).Build();
-  Open(PlanOf({gang}));
+  Open(MakePlan({gang}));
   Register(0, 1);
   Register(1, 1);
   for (int i = 0; i < 2; ++i) {
-    for (int k = 0; k < 20 && SeatsOf(gang).empty(); ++k) Pass(1);
+    for (int k = 0; k < 20 && FindSeats(gang).empty(); ++k) Pass(1);
     const ActiveAttempt* attempt = core_.fleet.Find(gang.id);
     ASSERT_NE(attempt, nullptr);
     Hear(i, {attempt->id, attempt->generation, 0, cluster::WorkerLost{FailureKind::worker_hang, "silent"}});
   }
-  EXPECT_EQ(StateOf(gang.id), TrialState::queued) << "two places, but nobody knows which member hung";
+  EXPECT_EQ(GetState(gang.id), TrialState::queued) << "two places, but nobody knows which member hung";
 }
 
 TEST_F(QuarantineTest, AnAgentThatStartsAnewHasItsSlotsBack) {
   const TrialSpec first = Single(1), second = Single(2), third = Single(3);
-  Open(PlanOf({first, second, third}));
+  Open(MakePlan({first, second, third}));
   Register(0, 1);
   Register(1, 1);
   Tick();

@@ -17,21 +17,21 @@ TEST(ScreenText, CutsToColumnsAndNotToBytes) {
   EXPECT_EQ(CutEnd("εεεεε", 4), "εεε…");
   EXPECT_EQ(CutEnd("abc", 0), "");
   EXPECT_EQ(CutMiddle("dpdfd-working-digits-s12", 11), "dpdfd…s-s12");
-  EXPECT_EQ(Columns(CutMiddle("dpdfd-working-digits-s12", 11)), 11U);
+  EXPECT_EQ(CountColumns(CutMiddle("dpdfd-working-digits-s12", 11)), 11U);
   EXPECT_EQ(CutMiddle("short", 11), "short");
 }
 
 TEST(ScreenText, WideCharactersAreTwoColumnsAndMarksNone) {
-  EXPECT_EQ(Columns("数字データ"), 10U);
-  EXPECT_EQ(Columns("한글"), 4U);
-  EXPECT_EQ(Columns("Ｆ！"), 4U) << "full width";
-  EXPECT_EQ(Columns("\xF0\xA0\x80\x80"), 2U) << "U+20000";
-  EXPECT_EQ(Columns("🙂"), 2U);
-  EXPECT_EQ(Columns("e\u0301a\u0308"), 2U) << "letters with an accent of their own";
-  EXPECT_EQ(Columns("\u1112\u1161\u11AB"), 2U) << "one syllable of three letters";
-  EXPECT_EQ(Columns("a\u200Bb\uFE0F"), 2U);
-  EXPECT_EQ(Columns("ε ≤ ∞ … – × † █ ─ é"), 19U) << "what Retort writes itself";
-  EXPECT_EQ(Columns("a\xFFz"), 3U);
+  EXPECT_EQ(CountColumns("数字データ"), 10U);
+  EXPECT_EQ(CountColumns("한글"), 4U);
+  EXPECT_EQ(CountColumns("Ｆ！"), 4U) << "full width";
+  EXPECT_EQ(CountColumns("\xF0\xA0\x80\x80"), 2U) << "U+20000";
+  EXPECT_EQ(CountColumns("🙂"), 2U);
+  EXPECT_EQ(CountColumns("e\u0301a\u0308"), 2U) << "letters with an accent of their own";
+  EXPECT_EQ(CountColumns("\u1112\u1161\u11AB"), 2U) << "one syllable of three letters";
+  EXPECT_EQ(CountColumns("a\u200Bb\uFE0F"), 2U);
+  EXPECT_EQ(CountColumns("ε ≤ ∞ … – × † █ ─ é"), 19U) << "what Retort writes itself";
+  EXPECT_EQ(CountColumns("a\xFFz"), 3U);
 }
 
 TEST(ScreenText, NoCharacterIsCutInTwoAndNoMarkIsLeftAlone) {
@@ -43,19 +43,19 @@ TEST(ScreenText, NoCharacterIsCutInTwoAndNoMarkIsLeftAlone) {
   EXPECT_EQ(CutMiddle("abcde\u0301f", 5), "ab…e\u0301f");
   EXPECT_EQ(CutMiddle("abcde\u0301f", 4), "ab…f") << "without its letter the accent goes too";
   for (std::size_t width = 0; width < 12; ++width) {
-    EXPECT_LE(Columns(CutEnd("数a字b\u0301データ", width)), width);
-    EXPECT_LE(Columns(CutMiddle("数a字b\u0301データ", width)), width);
+    EXPECT_LE(CountColumns(CutEnd("数a字b\u0301データ", width)), width);
+    EXPECT_LE(CountColumns(CutMiddle("数a字b\u0301データ", width)), width);
   }
 }
 
 TEST(ScreenText, BarIsFullOnlyWhenAllIsDone) {
-  EXPECT_EQ(Bar(0, 4), "░░░░");
-  EXPECT_EQ(Bar(0.99, 4), "███░");
-  EXPECT_EQ(Bar(1, 4), "████");
-  EXPECT_EQ(InAscii(Bar(0.5, 4)), "##..");
+  EXPECT_EQ(DrawBar(0, 4), "░░░░");
+  EXPECT_EQ(DrawBar(0.99, 4), "███░");
+  EXPECT_EQ(DrawBar(1, 4), "████");
+  EXPECT_EQ(ConvertToAscii(DrawBar(0.5, 4)), "##..");
 }
 
-TEST(ScreenText, AsciiHasNoOtherBytes) { EXPECT_EQ(InAscii("ε ≤ 2 … (δ 1e-5) é"), "eps <= 2 ~ (delta 1e-5) ?"); }
+TEST(ScreenText, AsciiHasNoOtherBytes) { EXPECT_EQ(ConvertToAscii("ε ≤ 2 … (δ 1e-5) é"), "eps <= 2 ~ (delta 1e-5) ?"); }
 
 TEST(ScreenBlock, WritesOnlyChangedLines) {
   ScreenBlock block;

@@ -35,7 +35,7 @@ class RepairTest : public ::testing::Test {
       Result<Journal> journal = Journal::Open(env_, kResults, core);
       ASSERT_TRUE(journal.ok());
       ASSERT_TRUE(testing::WriteFinishedSweep(*journal, kTrials).ok());
-      auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(kResults));
+      auto ledger = storage::PrivacyLedger::Open(env_, GetLedgerPath(kResults));
       ASSERT_TRUE(ledger.ok());
       for (std::uint32_t n = 1; n <= 3; ++n)
         ASSERT_TRUE((*ledger)->Reserve(std::string(64, 'd'), {Spec(0).id, n}, n, testing::VoteEvent(8)).ok());
@@ -48,7 +48,9 @@ class RepairTest : public ::testing::Test {
     ASSERT_TRUE((*store)->AppendReleased({7, {testing::FloatBlob("y", {4})}}).ok());
   }
   static TrialSpec Spec(std::int64_t index) { return testing::SweptTrial(index, testing::SmallData()); }
-  static std::string TrialPath(std::int64_t index) { return std::string(kResults) + "/" + TrialDirectory(Spec(index)); }
+  static std::string TrialPath(std::int64_t index) {
+    return std::string(kResults) + "/" + GetTrialDirectory(Spec(index));
+  }
   void PutAttemptFile(std::int64_t index) {
     ASSERT_TRUE(env_.CreateDirectories(TrialPath(index) + "/attempt-1").ok());
     const std::string image = "stands for HDF5";
@@ -84,7 +86,7 @@ TEST_F(RepairTest, SoundFolderNeedsNone) {
 }
 
 TEST_F(RepairTest, ADamagedJournalBecomesItsWholePrefixAndIsKeptAside) {
-  const std::string path = JournalPath(kResults), before = env_.Bytes(path);
+  const std::string path = GetJournalPath(kResults), before = env_.Bytes(path);
   Flip(path, before.size() / 2);
   const std::string damaged = env_.Bytes(path);
   ASSERT_FALSE(ReadResults(env_, kResults).ok());
@@ -108,7 +110,7 @@ TEST_F(RepairTest, ADamagedJournalBecomesItsWholePrefixAndIsKeptAside) {
 
 TEST_F(RepairTest, AnIllegalEventEndsThePrefix) {
   {
-    auto log = storage::RecordLog::Open(env_, JournalPath(kResults), storage::LogKind::journal);
+    auto log = storage::RecordLog::Open(env_, GetJournalPath(kResults), storage::LogKind::journal);
     ASSERT_TRUE(log.ok());
     (*log)->Append(static_cast<std::uint16_t>(EventType::attempt_started),
                    EncodeEvent({1, AttemptStarted{{TrialId(99), 1}}}));
@@ -122,7 +124,7 @@ TEST_F(RepairTest, AnIllegalEventEndsThePrefix) {
 }
 
 TEST_F(RepairTest, ATornTailIsCutAndKeptAside) {
-  const std::string path = JournalPath(kResults);
+  const std::string path = GetJournalPath(kResults);
   const std::string whole = env_.Bytes(path);
   env_.Bytes(path) += std::string("\x20\x00\x00\x00torn", 8);
   const RepairPlan plan = Plan();
@@ -133,18 +135,18 @@ TEST_F(RepairTest, ATornTailIsCutAndKeptAside) {
 }
 
 TEST_F(RepairTest, ADamagedHeaderLosesNoRecord) {
-  const std::string journal = env_.Bytes(JournalPath(kResults)), ledger = env_.Bytes(LedgerPath(kResults));
-  Flip(JournalPath(kResults), 3);
-  Flip(LedgerPath(kResults), 13);
+  const std::string journal = env_.Bytes(GetJournalPath(kResults)), ledger = env_.Bytes(GetLedgerPath(kResults));
+  Flip(GetJournalPath(kResults), 3);
+  Flip(GetLedgerPath(kResults), 13);
   const RepairPlan plan = Plan();
   EXPECT_EQ(plan.BeyondRepair(), 0U);
   Apply(plan);
-  EXPECT_EQ(env_.Bytes(JournalPath(kResults)), journal);
-  EXPECT_EQ(env_.Bytes(LedgerPath(kResults)), ledger);
+  EXPECT_EQ(env_.Bytes(GetJournalPath(kResults)), journal);
+  EXPECT_EQ(env_.Bytes(GetLedgerPath(kResults)), ledger);
 }
 
 TEST_F(RepairTest, ALedgerThatLostARecordIsNeverMadeToCountLess) {
-  const std::string path = LedgerPath(kResults);
+  const std::string path = GetLedgerPath(kResults);
   Flip(path, env_.Bytes(path).size() / 2);
   const std::string damaged = env_.Bytes(path);
   const RepairPlan plan = Plan();
@@ -158,13 +160,13 @@ TEST_F(RepairTest, ALedgerThatLostARecordIsNeverMadeToCountLess) {
 
 TEST_F(RepairTest, LedgerBehindTheJournalIsBeyondRepair) {
   {
-    auto log = storage::RecordLog::Open(env_, JournalPath(kResults), storage::LogKind::journal);
+    auto log = storage::RecordLog::Open(env_, GetJournalPath(kResults), storage::LogKind::journal);
     ASSERT_TRUE(log.ok());
     (*log)->Append(static_cast<std::uint16_t>(EventType::ledger_noted), EncodeEvent({1, LedgerNoted{3}}));
     ASSERT_TRUE((*log)->Sync().ok());
   }
   EXPECT_THAT(Plan().items, IsEmpty());
-  std::string& ledger = env_.Bytes(LedgerPath(kResults));
+  std::string& ledger = env_.Bytes(GetLedgerPath(kResults));
   ledger.resize(ledger.size() / 2);
   const std::string cut = ledger;
   const RepairPlan plan = Plan();
@@ -172,8 +174,8 @@ TEST_F(RepairTest, LedgerBehindTheJournalIsBeyondRepair) {
   EXPECT_EQ(FindItem(plan, "ledger.log")->action, RepairAction::none);
   EXPECT_THAT(FindItem(plan, "ledger.log")->what, HasSubstr("of the 3 reservations"));
   Apply(plan);
-  EXPECT_EQ(env_.Bytes(LedgerPath(kResults)), cut);
-  ASSERT_TRUE(env_.Remove(LedgerPath(kResults)).ok());
+  EXPECT_EQ(env_.Bytes(GetLedgerPath(kResults)), cut);
+  ASSERT_TRUE(env_.Remove(GetLedgerPath(kResults)).ok());
   EXPECT_EQ(Plan().BeyondRepair(), 1U);
 }
 
@@ -184,7 +186,7 @@ TEST_F(RepairTest, TornCheckpointIsReplacedByTheOneBefore) {
   ASSERT_NE(FindItem(plan, "checkpoint-7.h5"), nullptr);
   const std::string quarantine = Apply(plan);
   EXPECT_FALSE(env_.Exists(Checkpoint("checkpoint-7.h5")));
-  EXPECT_EQ(env_.Bytes(std::string(kResults) + "/" + quarantine + "/" + TrialDirectory(Spec(1)) +
+  EXPECT_EQ(env_.Bytes(std::string(kResults) + "/" + quarantine + "/" + GetTrialDirectory(Spec(1)) +
                        "/attempt-2/checkpoint-7.h5"),
             torn);
   auto store = storage::CheckpointStore::Open(env_, TrialPath(1), 3);
@@ -236,10 +238,10 @@ TEST_F(RepairTest, ATrialThatTheJournalDoesNotKnowIsNoted) {
 
 TEST_F(RepairTest, AStopAtAnyOperationLosesNothing) {
   using testing::Crash;
-  Flip(JournalPath(kResults), env_.Bytes(JournalPath(kResults)).size() / 2);
+  Flip(GetJournalPath(kResults), env_.Bytes(GetJournalPath(kResults)).size() / 2);
   Flip(Checkpoint("checkpoint-7.h5"), 100);
   const RepairPlan plan = Plan();
-  const std::string journal = env_.Bytes(JournalPath(kResults)), torn = env_.Bytes(Checkpoint("checkpoint-7.h5"));
+  const std::string journal = env_.Bytes(GetJournalPath(kResults)), torn = env_.Bytes(Checkpoint("checkpoint-7.h5"));
   for (int stop = 0; stop < 40; ++stop) {
     testing::FaultInjectionEnv env = env_;
     env.Restart(Crash::process_killed);
@@ -253,13 +255,13 @@ TEST_F(RepairTest, AStopAtAnyOperationLosesNothing) {
       return false;
     };
     EXPECT_TRUE(holds("journal.log", journal)) << stop;
-    EXPECT_TRUE(holds(TrialDirectory(Spec(1)) + "/attempt-2/checkpoint-7.h5", torn)) << stop;
+    EXPECT_TRUE(holds(GetTrialDirectory(Spec(1)) + "/attempt-2/checkpoint-7.h5", torn)) << stop;
   }
 }
 
 TEST_F(RepairTest, ALostResultFileIsMadeAnewOnceARunHasEnded) {
   ASSERT_TRUE(env_.Remove(std::string(kResults) + "/results.h5").ok());
-  env_.Put(ExitCodePath(kResults), "0");
+  env_.Put(GetExitCodePath(kResults), "0");
   const RepairPlan plan = Plan();
   ASSERT_EQ(plan.items.size(), 1U);
   EXPECT_EQ(plan.items[0].where, "results.h5");
@@ -269,7 +271,7 @@ TEST_F(RepairTest, ALostResultFileIsMadeAnewOnceARunHasEnded) {
 
 TEST_F(RepairTest, FolderOfANewerFormatIsRefused) {
   {
-    auto log = storage::RecordLog::Open(env_, JournalPath(kResults), storage::LogKind::journal);
+    auto log = storage::RecordLog::Open(env_, GetJournalPath(kResults), storage::LogKind::journal);
     ASSERT_TRUE(log.ok());
     (*log)->Append(static_cast<std::uint16_t>(EventType::sweep_opened),
                    EncodeEvent({1, SweepOpened{kResultsFormatVersion + 1, "swept", "", "{}"}}));

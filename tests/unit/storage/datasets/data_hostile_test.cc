@@ -42,7 +42,7 @@ std::string TarHeader(const std::string& name, std::uint64_t size, char type) {
   return Summed(std::move(header));
 }
 
-std::string TarOf(const std::string& name, const std::string& bytes, char type = '0') {
+std::string MakeTar(const std::string& name, const std::string& bytes, char type = '0') {
   std::string tar = TarHeader(name, bytes.size(), type) + bytes;
   tar.resize((tar.size() + 511) / 512 * 512);
   return tar + std::string(1024, '\0');
@@ -55,23 +55,23 @@ Status Opened(const std::string& bytes, const std::string& name = "set.tar") {
 }
 
 TEST(Tar, NamesThatLeadOutsideAreRefusedByName) {
-  EXPECT_THAT(Opened(TarOf("../evil.jpg", "x")).message(), HasSubstr("\"../evil.jpg\" leads outside by \"..\""));
-  EXPECT_THAT(Opened(TarOf("a/../../b.jpg", "x")).message(), HasSubstr("leads outside"));
-  EXPECT_THAT(Opened(TarOf("/etc/passwd", "x")).message(), HasSubstr("\"/etc/passwd\" is absolute"));
-  EXPECT_EQ(Opened(TarOf("/etc/passwd", "x")).code(), StatusCode::refused);
+  EXPECT_THAT(Opened(MakeTar("../evil.jpg", "x")).message(), HasSubstr("\"../evil.jpg\" leads outside by \"..\""));
+  EXPECT_THAT(Opened(MakeTar("a/../../b.jpg", "x")).message(), HasSubstr("leads outside"));
+  EXPECT_THAT(Opened(MakeTar("/etc/passwd", "x")).message(), HasSubstr("\"/etc/passwd\" is absolute"));
+  EXPECT_EQ(Opened(MakeTar("/etc/passwd", "x")).code(), StatusCode::refused);
 }
 
 TEST(Tar, LinksDevicesAndSparseFilesAreRefused) {
-  EXPECT_THAT(Opened(TarOf("a.jpg", "", '2')).message(), HasSubstr("\"a.jpg\" is a link"));
-  EXPECT_THAT(Opened(TarOf("a.jpg", "", '1')).message(), HasSubstr("is a link"));
-  EXPECT_THAT(Opened(TarOf("a.jpg", "", '6')).message(), HasSubstr("is a device or a pipe"));
-  EXPECT_THAT(Opened(TarOf("a.jpg", "x", 'S')).message(), HasSubstr("is a sparse file"));
+  EXPECT_THAT(Opened(MakeTar("a.jpg", "", '2')).message(), HasSubstr("\"a.jpg\" is a link"));
+  EXPECT_THAT(Opened(MakeTar("a.jpg", "", '1')).message(), HasSubstr("is a link"));
+  EXPECT_THAT(Opened(MakeTar("a.jpg", "", '6')).message(), HasSubstr("is a device or a pipe"));
+  EXPECT_THAT(Opened(MakeTar("a.jpg", "x", 'S')).message(), HasSubstr("is a sparse file"));
 }
 
 TEST(Tar, SizeBeyondTheEndIsTruncation) {
   EXPECT_THAT(Opened(TarHeader("a.jpg", 1ULL << 32, '0') + std::string(512, 'x')).message(),
               HasSubstr("at byte 0: a member of 4294967296 bytes, and 512 are left"));
-  const std::string tar = TarOf("a.jpg", std::string(2000, 'x'));
+  const std::string tar = MakeTar("a.jpg", std::string(2000, 'x'));
   EXPECT_THAT(Opened(tar.substr(0, 700)).message(), HasSubstr("truncated"));
 }
 
@@ -84,13 +84,13 @@ TEST(Tar, SizeThatSixtyFourBitsDoNotHoldIsRefused) {
 }
 
 TEST(Tar, LongNamesAndHeadersAreReadUpToABound) {
-  EXPECT_THAT(Opened(TarOf("././@LongLink", std::string(2 << 20, 'x'), 'L')).message(),
+  EXPECT_THAT(Opened(MakeTar("././@LongLink", std::string(2 << 20, 'x'), 'L')).message(),
               HasSubstr("a name or header of 2097152 bytes"));
-  EXPECT_THAT(Opened(TarOf("p", "19 GNU.sparse.a=bc\n", 'x')).message(), HasSubstr("is a sparse file"));
+  EXPECT_THAT(Opened(MakeTar("p", "19 GNU.sparse.a=bc\n", 'x')).message(), HasSubstr("is a sparse file"));
 }
 
 TEST(Tar, BrokenChecksumIsNamedWithTheByte) {
-  std::string tar = TarOf("a.jpg", "x");
+  std::string tar = MakeTar("a.jpg", "x");
   tar = tar.substr(0, 1024) + tar;
   tar[1024 + 3] = '!';
   EXPECT_THAT(Opened(tar).message(), HasSubstr("set.tar: at byte 1024: the checksum of a header does not hold"));
@@ -98,13 +98,13 @@ TEST(Tar, BrokenChecksumIsNamedWithTheByte) {
 }
 
 TEST(Tar, OneNameTwiceIsRefused) {
-  const std::string tar = TarOf("a.jpg", "x");
+  const std::string tar = MakeTar("a.jpg", "x");
   EXPECT_THAT(Opened(tar.substr(0, 1024) + tar).message(), HasSubstr("holds the name \"a.jpg\" twice"));
 }
 
 TEST(Tar, PackedOnesAreReadUpToABoundAndOthersSayHowToUnpack) {
-  EXPECT_TRUE(Opened(Gzip(TarOf("a.jpg", "x")), "set.tar.gz").ok());
-  const std::string packed = Gzip(TarOf("a.jpg", std::string(5000, 'x')));
+  EXPECT_TRUE(Opened(Gzip(MakeTar("a.jpg", "x")), "set.tar.gz").ok());
+  const std::string packed = Gzip(MakeTar("a.jpg", std::string(5000, 'x')));
   EXPECT_THAT(Opened(packed.substr(0, packed.size() - 9), "set.tar.gz").message(),
               HasSubstr("truncated inside its gzip stream"));
   EXPECT_THAT(Opened("BZh9" + std::string(600, 'x'), "set.tar.bz2").message(),

@@ -49,7 +49,7 @@ TEST_P(Reader, FindsWhatTheWriterWrote) {
                                              (*store)->width()};
     EXPECT_EQ(shape, expected.at("shape").get<std::vector<std::int64_t>>());
     const auto& pixels = (*store)->pixels();
-    EXPECT_EQ(Sha256Hex({reinterpret_cast<const char*>(pixels.data()), pixels.size()}), expected.at("sha256"));
+    EXPECT_EQ(ComputeSha256Hex({reinterpret_cast<const char*>(pixels.data()), pixels.size()}), expected.at("sha256"));
   } else {
     EXPECT_TRUE((*store)->encoded());
     EXPECT_EQ((*store)->height(), 10);
@@ -96,7 +96,7 @@ DataDigests Digests(const std::string& reader, const std::string& path, const st
 }
 
 // The same JPEG in every file.
-void WritePicture(const std::string& path) { Write(path, Jpeg()); }
+void WriteImage(const std::string& path) { Write(path, Jpeg()); }
 
 std::vector<std::int64_t> LabelsIn(const std::string& path, const std::string& reader = "pictures") {
   const auto store = OpenExamples(PosixEnv(), SpecFor(reader, path));
@@ -106,8 +106,8 @@ std::vector<std::int64_t> LabelsIn(const std::string& path, const std::string& r
 
 TEST(ClassFolders, OneWithoutPicturesKeepsItsNumberAndIsToldOf) {
   const TemporaryDirectory folder;
-  WritePicture(folder.path() + "/ant/0.jpg");
-  WritePicture(folder.path() + "/dog/0.jpg");
+  WriteImage(folder.path() + "/ant/0.jpg");
+  WriteImage(folder.path() + "/dog/0.jpg");
   Write(folder.path() + "/cat/0.webp", "RIFF");
   std::filesystem::create_directories(folder.path() + "/bee");
   EXPECT_EQ(LabelsIn(folder.path()), (std::vector<std::int64_t>{0, 3}));
@@ -122,8 +122,8 @@ TEST(ClassFolders, OneWithoutPicturesKeepsItsNumberAndIsToldOf) {
 
 TEST(ClassFolders, OnesOfAnIndexFileAreThoseThatItNumbers) {
   const TemporaryDirectory folder;
-  WritePicture(folder.path() + "/ant/0.jpg");
-  WritePicture(folder.path() + "/dog/0.jpg");
+  WriteImage(folder.path() + "/ant/0.jpg");
+  WriteImage(folder.path() + "/dog/0.jpg");
   std::filesystem::create_directories(folder.path() + "/bee");
   Write(folder.path() + "/class-index.csv", "0,ant\n1,dog\n");
   EXPECT_EQ(LabelsIn(folder.path()), (std::vector<std::int64_t>{0, 1}));
@@ -131,8 +131,8 @@ TEST(ClassFolders, OnesOfAnIndexFileAreThoseThatItNumbers) {
 
 TEST(ClassFolders, EmptyOnesOfArchivesCountWhereTheyHaveAnEntry) {
   const TemporaryDirectory folder;
-  WritePicture(folder.path() + "/set/ant/0.jpg");
-  WritePicture(folder.path() + "/set/dog/0.jpg");
+  WriteImage(folder.path() + "/set/ant/0.jpg");
+  WriteImage(folder.path() + "/set/dog/0.jpg");
   std::filesystem::create_directories(folder.path() + "/set/cat");
   ASSERT_EQ(
       std::system(("cd " + folder.path() + " && tar -cf set.tar set && python3 -m zipfile -c set.zip set").c_str()), 0);
@@ -142,8 +142,8 @@ TEST(ClassFolders, EmptyOnesOfArchivesCountWhereTheyHaveAnEntry) {
 
 TEST(ClassFolders, EmptyWnidsOfImageNetKeepTheirNumbers) {
   const TemporaryDirectory folder;
-  WritePicture(folder.path() + "/train/n01440764/0.JPEG");
-  WritePicture(folder.path() + "/train/n01484850/0.JPEG");
+  WriteImage(folder.path() + "/train/n01440764/0.JPEG");
+  WriteImage(folder.path() + "/train/n01484850/0.JPEG");
   std::filesystem::create_directories(folder.path() + "/train/n01443537");
   std::filesystem::create_directories(folder.path() + "/train/notes");
   EXPECT_EQ(LabelsIn(folder.path(), "imagenet"), (std::vector<std::int64_t>{0, 2}));
@@ -187,8 +187,8 @@ TEST(Lists, WithAByteOrderMarkAndCarriageReturnsSayTheSame) {
 
 TEST(Lists, OfClassesAreNotPassedOverForTheirMark) {
   const TemporaryDirectory folder;
-  WritePicture(folder.path() + "/ant/0.jpg");
-  WritePicture(folder.path() + "/dog/0.jpg");
+  WriteImage(folder.path() + "/ant/0.jpg");
+  WriteImage(folder.path() + "/dog/0.jpg");
   Write(folder.path() + "/class-index.csv",
         "\xEF\xBB\xBF"
         "1,ant\r\n0,dog\r\n");
@@ -206,7 +206,7 @@ TEST(Lists, OfClassesAreNotPassedOverForTheirMark) {
   EXPECT_THAT(Problem("pictures", folder.path()), HasSubstr("UTF-16"));
 }
 
-// The digests of releases before folders without pictures were counted.
+// The digests of releases before folders without images were counted.
 TEST(DataDigest, OfSetsWithoutEmptyFoldersStays) {
   EXPECT_EQ(Digests("pictures", Fixture("pictures.tar")).content,
             "275326d22b1b28de3f00826ab79916064f79b5a65f4df4a5fb06c1fd43bc149c");
@@ -229,8 +229,8 @@ void Exchange(const std::string& path, const std::string& bytes) {
 
 TEST(DataDigest, CountedBeforeForOtherLabelsIsNotTakenFromTheCache) {
   const TemporaryDirectory folder, cache;
-  WritePicture(folder.path() + "/ant/0.jpg");
-  WritePicture(folder.path() + "/dog/0.jpg");
+  WriteImage(folder.path() + "/ant/0.jpg");
+  WriteImage(folder.path() + "/dog/0.jpg");
   Write(folder.path() + "/class-index.csv", "0,ant\n1,dog\n");
   Settle();
   DataSpec data = SpecFor("pictures", folder.path());
@@ -247,7 +247,7 @@ TEST(DataDigest, CountedBeforeForOtherLabelsIsNotTakenFromTheCache) {
 
 TEST(DataDigest, SeesReplacedFilesOfTheSameTimes) {
   const TemporaryDirectory folder, cache;
-  WritePicture(folder.path() + "/ant/0.jpg");
+  WriteImage(folder.path() + "/ant/0.jpg");
   const std::string one = Bytes(folder.path() + "/ant/0.jpg");
   std::string other = one;
   other[other.size() - 3] = static_cast<char>(other[other.size() - 3] ^ 1);
@@ -266,13 +266,13 @@ TEST(DataDigest, SeesReplacedFilesOfTheSameTimes) {
 
 TEST(DataDigest, IsCountedAnewByACheck) {
   const TemporaryDirectory folder, cache;
-  WritePicture(folder.path() + "/ant/0.jpg");
+  WriteImage(folder.path() + "/ant/0.jpg");
   Settle();
   const DataSpec data = SpecFor("pictures", folder.path());
   const std::string right = CheckData(PosixEnv(), data, {cache.path()})->digests.content;
   const auto entry = std::filesystem::directory_iterator(cache.path())->path().string();
   const std::string digits(64, 'a'), text = "retort-digests-1 " + digits + " " + digits + " ";
-  Write(entry, text + Sha256Hex(text) + "\n");
+  Write(entry, text + ComputeSha256Hex(text) + "\n");
   EXPECT_EQ(CheckData(PosixEnv(), data, {cache.path()})->digests.content, right);
   EXPECT_EQ(ComputeDataDigests(PosixEnv(), data, **OpenExamples(PosixEnv(), data), {cache.path()})->content, right)
       << "and what the cache said is replaced";
@@ -334,12 +334,12 @@ TEST(DataDigest, CacheServesUnchangedFilesOnly) {
   text[20] = text[20] == 'a' ? 'b' : 'a';
   Write(entry, text);
   EXPECT_EQ(digest(), first) << "a damaged entry is not believed";
-  const std::string picture = folder.path() + "/set/train/a.png";
-  const auto time = std::filesystem::last_write_time(picture);
-  std::string bytes = Bytes(picture);
+  const std::string image = folder.path() + "/set/train/a.png";
+  const auto time = std::filesystem::last_write_time(image);
+  std::string bytes = Bytes(image);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] + 1);
-  Write(picture, bytes);
-  std::filesystem::last_write_time(picture, time + std::chrono::seconds(1));
+  Write(image, bytes);
+  std::filesystem::last_write_time(image, time + std::chrono::seconds(1));
   EXPECT_NE(digest(), first);
 }
 
@@ -441,7 +441,7 @@ TEST(Reader, UnknownNamesNameTheNearest) {
   EXPECT_THAT(Problem("cifar10", "/nowhere"), HasSubstr("/nowhere does not exist"));
 }
 
-// The pictures that this machine may have; said to be skipped where it does not.
+// The images that this machine may have; said to be skipped where it does not.
 TEST(Pictures, OfCifarInATarAreRead) {
   const char* path = std::getenv("RETORT_TEST_CIFAR_TAR");
   if (path == nullptr) GTEST_SKIP() << "RETORT_TEST_CIFAR_TAR does not name cifar10-22k.tar";

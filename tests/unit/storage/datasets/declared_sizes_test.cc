@@ -87,7 +87,7 @@ TEST_F(DeclaredSizesTest, EightGibibytesInAGzippedIdxFileAreRefusedUnread) {
                               return InspectIdx(PosixEnv(), data);
                             }),
               told);
-  EXPECT_THAT(MessageWithin(kMemory, [&] { return UnpackedDigest(PosixEnv(), Data("idx")).status(); }),
+  EXPECT_THAT(MessageWithin(kMemory, [&] { return ComputeUnpackedDigest(PosixEnv(), Data("idx")).status(); }),
               HasSubstr("train-images-idx3-ubyte.gz"));
 }
 

@@ -20,11 +20,11 @@ using testing::TemporaryDirectory;
 constexpr std::int64_t kSide = 4;
 constexpr std::size_t kSize = kSide * kSide;
 
-// Picture i of a set, that no other number has.
-std::vector<std::uint8_t> MakePicture(int i) {
-  std::vector<std::uint8_t> picture(kSize, static_cast<std::uint8_t>(i));
-  picture[0] = 200;
-  return picture;
+// Image i of a set, that no other number has.
+std::vector<std::uint8_t> MakeChart(int i) {
+  std::vector<std::uint8_t> image(kSize, static_cast<std::uint8_t>(i));
+  image[0] = 200;
+  return image;
 }
 
 std::string Big(std::uint32_t value) {
@@ -32,12 +32,12 @@ std::string Big(std::uint32_t value) {
           static_cast<char>(value)};
 }
 
-// IDX files of these pictures as the t10k pair, all labelled 1, and an inspected spec whose first two are private.
+// IDX files of these images as the t10k pair, all labelled 1, and an inspected spec whose first two are private.
 DataSpec Idx(const std::string& folder, const std::vector<int>& pictures) {
   const auto count = static_cast<std::uint32_t>(pictures.size());
   std::string images = Big(0x803) + Big(count) + Big(kSide) + Big(kSide);
   for (const int i : pictures)
-    for (const std::uint8_t level : MakePicture(i)) images += static_cast<char>(level);
+    for (const std::uint8_t level : MakeChart(i)) images += static_cast<char>(level);
   Write(folder + "/t10k-images-idx3-ubyte", images);
   Write(folder + "/t10k-labels-idx1-ubyte", Big(0x801) + Big(count) + std::string(count, 1));
   DataSpec data = SpecFor("idx", folder);
@@ -60,11 +60,11 @@ TEST(ExampleMarks, APictureIsTheSameWhereverItStandsAndWhateverItsSet) {
   EXPECT_EQ(Digests(Idx(folder / "b", {8, 7, 1, 2, 3})).hidden, first.hidden);
   EXPECT_NE(Digests(Idx(folder / "c", {8, 6, 1, 2})).hidden, first.hidden);
   EXPECT_EQ(first.shown.size(), 2U);
-  EXPECT_EQ(first.shown[0], ComputeImageDigest(1, kSide, kSide, MakePicture(1).data()));
+  EXPECT_EQ(first.shown[0], ComputeImageDigest(1, kSide, kSide, MakeChart(1).data()));
 }
 
 TEST(ExampleMarks, ShapeAndColourDifferButGreyAsColourDoesNot) {
-  const std::vector<std::uint8_t> grey = MakePicture(5);
+  const std::vector<std::uint8_t> grey = MakeChart(5);
   const ExampleDigest digest = ComputeImageDigest(1, kSide, kSide, grey.data());
   EXPECT_NE(ComputeImageDigest(1, 2, 8, grey.data()), digest);
   std::vector<std::uint8_t> colour;
@@ -74,12 +74,12 @@ TEST(ExampleMarks, ShapeAndColourDifferButGreyAsColourDoesNot) {
   EXPECT_NE(ComputeImageDigest(3, kSide, kSide, colour.data()), digest);
 }
 
-// A folder a class; b/2.png is no picture.
+// A folder a class; b/2.png is no image.
 DataSpec Pngs(const std::string& folder) {
   for (int i = 0; i < 2; ++i) {
-    const std::vector<std::uint8_t> picture = MakePicture(7 + i);
+    const std::vector<std::uint8_t> image = MakeChart(7 + i);
     TensorBlob blob{"picture", DType::u8, {1, 1, kSide, kSide}, {}};
-    blob.bytes.assign(picture.begin(), picture.end());
+    blob.bytes.assign(image.begin(), image.end());
     Write(folder + "/a/" + std::to_string(i) + ".png", EncodePngGrid(blob).value());
   }
   Write(folder + "/b/2.png", "no picture");
@@ -130,7 +130,7 @@ TEST(ExampleMarks, ValidationExamplesArePrivate) {
   data.split.test = {3, 4};
   const SplitDigests digests = Digests(data);
   EXPECT_EQ(digests.hidden.size(), before.hidden.size() + 1);
-  const auto apart = ComputeImageDigest(1, kSide, kSide, MakePicture(1).data());
+  const auto apart = ComputeImageDigest(1, kSide, kSide, MakeChart(1).data());
   EXPECT_NE(std::find(digests.hidden.begin(), digests.hidden.end(), apart), digests.hidden.end());
   EXPECT_EQ(std::find(digests.shown.begin(), digests.shown.end(), apart), digests.shown.end());
 }
@@ -139,10 +139,10 @@ class MarkStore : public ::testing::Test {
  protected:
   DataMarks Made(const MarkKey& key, char digest, const std::vector<int>& pictures) const {
     SplitDigests digests;
-    for (const int i : pictures) digests.hidden.push_back(ComputeImageDigest(1, kSide, kSide, MakePicture(i).data()));
+    for (const int i : pictures) digests.hidden.push_back(ComputeImageDigest(1, kSide, kSide, MakeChart(i).data()));
     return MakeMarks(key, std::string(64, digest), DataSpec(), digests);
   }
-  [[nodiscard]] std::string Key() const { return MarksFolder(root_.path()) + "/key"; }
+  [[nodiscard]] std::string Key() const { return GetMarksFolder(root_.path()) + "/key"; }
   [[nodiscard]] std::string Trouble() const { return FindMarkKey(PosixEnv(), root_.path()).status().message(); }
 
   TemporaryDirectory root_;
@@ -198,7 +198,7 @@ TEST_F(MarkStore, EveryFlippedByteOfMarksIsSeen) {
     EXPECT_FALSE(DecodeMarks(spoiled, "marks", made_in).ok()) << "byte " << i;
     EXPECT_FALSE(DecodeMarks(whole.substr(0, i), "marks", made_in).ok()) << "cut at " << i;
   }
-  Write(MarksFolder(root_.path()) + "/x.marks", whole.substr(1));
+  Write(GetMarksFolder(root_.path()) + "/x.marks", whole.substr(1));
   EXPECT_THAT(ReadMarks(PosixEnv(), root_.path()).status().message(), HasSubstr("x.marks' holds no whole marks"));
 }
 

@@ -72,8 +72,8 @@ DataSpec Digits() {
 }
 
 // The message of inspecting and of loading these two files; fails unless both refuse with `code`.
-std::string RefusalOf(const std::string& images, const std::string& labels, const std::string& suffix = "",
-                      StatusCode code = StatusCode::damage) {
+std::string FindRefusal(const std::string& images, const std::string& labels, const std::string& suffix = "",
+                        StatusCode code = StatusCode::damage) {
   MemoryEnv env;
   env.files = {{kImages + suffix, images}, {kLabels + suffix, labels}};
   DataSpec data = Digits();
@@ -119,10 +119,10 @@ TEST(IdxFile, UnpackedDigestIsThatOfThePlainFiles) {
   for (MemoryEnv* env : {&plain, &packed, &mixed}) {
     ASSERT_TRUE(InspectIdx(*env, data).ok());
     EXPECT_EQ(data.digest == digest, env == &plain);
-    EXPECT_EQ(UnpackedDigest(*env, data).value(), digest);
+    EXPECT_EQ(ComputeUnpackedDigest(*env, data).value(), digest);
   }
   packed.files[std::string(kLabels) + ".gz"].resize(12);
-  EXPECT_THAT(UnpackedDigest(packed, data).status().message(), HasSubstr("t10k-labels-idx1-ubyte.gz"));
+  EXPECT_THAT(ComputeUnpackedDigest(packed, data).status().message(), HasSubstr("t10k-labels-idx1-ubyte.gz"));
 }
 
 TEST(IdxFile, DigestFramesTheBytesOnDisk) {
@@ -132,7 +132,7 @@ TEST(IdxFile, DigestFramesTheBytesOnDisk) {
   ASSERT_TRUE(InspectIdx(env, data).ok());
   const std::string framed =
       std::string("\x16\0\0\0\0\0\0\0", 8) + Images(1) + std::string("\x09\0\0\0\0\0\0\0", 8) + Labels({4});
-  EXPECT_EQ(data.digest, Sha256Hex(framed));
+  EXPECT_EQ(data.digest, ComputeSha256Hex(framed));
 }
 
 TEST(IdxFile, TrainComesBeforeTestAndBothCount) {
@@ -179,39 +179,39 @@ TEST(IdxFile, MissingFilesAreNamed) {
 
 TEST(IdxFile, TruncatedFilesAreRefused) {
   for (const std::size_t keep : {2U, 10U, 17U, 33U}) {
-    EXPECT_THAT(RefusalOf(Images(3).substr(0, keep), Labels({1, 2, 3})),
+    EXPECT_THAT(FindRefusal(Images(3).substr(0, keep), Labels({1, 2, 3})),
                 HasSubstr("t10k-images-idx3-ubyte: truncated"));
   }
-  EXPECT_THAT(RefusalOf(Images(3), Labels({1, 2, 3}).substr(0, 9)), HasSubstr("t10k-labels-idx1-ubyte: truncated"));
+  EXPECT_THAT(FindRefusal(Images(3), Labels({1, 2, 3}).substr(0, 9)), HasSubstr("t10k-labels-idx1-ubyte: truncated"));
   const std::string packed = Gzip(Images(3));
   for (std::size_t keep = 0; keep < packed.size(); ++keep) {
-    EXPECT_THAT(RefusalOf(packed.substr(0, keep), Gzip(Labels({1, 2, 3})), ".gz"),
+    EXPECT_THAT(FindRefusal(packed.substr(0, keep), Gzip(Labels({1, 2, 3})), ".gz"),
                 HasSubstr("t10k-images-idx3-ubyte.gz"));
   }
 }
 
 TEST(IdxFile, TrailingBytesAreRefused) {
-  EXPECT_THAT(RefusalOf(Images(3) + "x", Labels({1, 2, 3})), HasSubstr("trailing bytes"));
-  EXPECT_THAT(RefusalOf(Images(3), Labels({1, 2, 3}) + "x"), HasSubstr("t10k-labels-idx1-ubyte: has trailing bytes"));
-  EXPECT_THAT(RefusalOf(Gzip(Images(3) + "x"), Gzip(Labels({1, 2, 3})), ".gz"), HasSubstr("trailing bytes"));
-  EXPECT_THAT(RefusalOf(Gzip(Images(3)), Gzip(Labels({1, 2, 3})) + "x", ".gz"),
+  EXPECT_THAT(FindRefusal(Images(3) + "x", Labels({1, 2, 3})), HasSubstr("trailing bytes"));
+  EXPECT_THAT(FindRefusal(Images(3), Labels({1, 2, 3}) + "x"), HasSubstr("t10k-labels-idx1-ubyte: has trailing bytes"));
+  EXPECT_THAT(FindRefusal(Gzip(Images(3) + "x"), Gzip(Labels({1, 2, 3})), ".gz"), HasSubstr("trailing bytes"));
+  EXPECT_THAT(FindRefusal(Gzip(Images(3)), Gzip(Labels({1, 2, 3})) + "x", ".gz"),
               HasSubstr("bytes behind its gzip stream"));
 }
 
 TEST(IdxFile, WrongMagicIsRefused) {
-  EXPECT_THAT(RefusalOf(Labels({1, 2, 3}), Labels({1, 2, 3})),
+  EXPECT_THAT(FindRefusal(Labels({1, 2, 3}), Labels({1, 2, 3})),
               HasSubstr("starts with 0x00000801, and an IDX file of images starts with 0x00000803"));
-  EXPECT_THAT(RefusalOf(Images(3), Images(3)), HasSubstr("an IDX file of labels starts with 0x00000801"));
-  EXPECT_THAT(RefusalOf(Images(3), Labels({1, 2, 3}), ".gz"), HasSubstr("not a sound gzip file"));
+  EXPECT_THAT(FindRefusal(Images(3), Images(3)), HasSubstr("an IDX file of labels starts with 0x00000801"));
+  EXPECT_THAT(FindRefusal(Images(3), Labels({1, 2, 3}), ".gz"), HasSubstr("not a sound gzip file"));
 }
 
 TEST(IdxFile, CountsMustAgree) {
-  EXPECT_THAT(RefusalOf(Images(3), Labels({1, 2})),
+  EXPECT_THAT(FindRefusal(Images(3), Labels({1, 2})),
               HasSubstr("holds 2 labels, and /d/t10k-images-idx3-ubyte holds 3 images"));
 }
 
 TEST(IdxFile, LabelsMustLieBelowTheClasses) {
-  EXPECT_THAT(RefusalOf(Images(3), Labels({1, 10, 2})), HasSubstr("label 10 of example 1 is outside 0 to 9"));
+  EXPECT_THAT(FindRefusal(Images(3), Labels({1, 10, 2})), HasSubstr("label 10 of example 1 is outside 0 to 9"));
   MemoryEnv env;
   env.files = {{kImages, Images(3)}, {kLabels, Labels({1, 10, 2})}};
   DataSpec data = Digits();
@@ -220,8 +220,9 @@ TEST(IdxFile, LabelsMustLieBelowTheClasses) {
 }
 
 TEST(IdxFile, AbsurdHeadersAreRefused) {
-  EXPECT_THAT(RefusalOf(Word(0x803) + Word(0xffffffff) + Word(60000) + Word(60000), Labels({1})), HasSubstr("16 GiB"));
-  EXPECT_THAT(RefusalOf(Word(0x803) + Word(0) + Word(28) + Word(28), Labels({1})), HasSubstr("holds no example"));
+  EXPECT_THAT(FindRefusal(Word(0x803) + Word(0xffffffff) + Word(60000) + Word(60000), Labels({1})),
+              HasSubstr("16 GiB"));
+  EXPECT_THAT(FindRefusal(Word(0x803) + Word(0) + Word(28) + Word(28), Labels({1})), HasSubstr("holds no example"));
 }
 
 TEST(IdxFile, TestFilesOfNoExampleAreAsAbsentOnes) {

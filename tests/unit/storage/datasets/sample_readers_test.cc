@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/datasets/data_check.h"
-#include "storage/datasets/picture_writer.h"
+#include "storage/datasets/image_set_writer.h"
 #include "storage/formats/npy_file.h"
 #include "storage/formats/tar_archive.h"
 #include "tests/unit/storage/datasets/data_fixtures.h"
@@ -22,11 +22,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::TemporaryDirectory;
 
-constexpr PictureSet kFourPictures{.count = 4, .channels = 1, .height = 2, .width = 3, .classes = 10};
+constexpr WrittenImages kFourPictures{.count = 4, .channels = 1, .height = 2, .width = 3, .classes = 10};
 const std::vector<std::int64_t> kFourLabels = {9, 0, 2, 2};
 
 void WriteFour(const std::string& format, const std::string& folder) {
-  auto writer = MakePictureWriter(PosixEnv(), format, folder, kFourPictures);
+  auto writer = MakeImageSetWriter(PosixEnv(), format, folder, kFourPictures);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
   for (std::size_t i = 0; i < kFourLabels.size(); ++i)
     ASSERT_TRUE((*writer)->Add(std::string(6, static_cast<char>('a' + i)), kFourLabels[i]).ok());
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(All, WrittenFormat,
 
 // A format that the writer learns needs its reader, and its line above.
 TEST(WrittenFormats, AreAllReadBack) {
-  EXPECT_THAT(ListPictureFormats(), ElementsAre("idx", "png", "npz", "webdataset"));
+  EXPECT_THAT(ListImageSetFormats(), ElementsAre("idx", "png", "npz", "webdataset"));
 }
 
 TEST(NpzArrays, KeepOrderAndPixels) {
@@ -82,9 +82,9 @@ TEST(WebDataset, KeepsOrderAndPixels) {
     const auto store = OpenExamples(PosixEnv(), SpecFor("webdataset", path));
     ASSERT_TRUE(store.ok()) << store.status().message();
     EXPECT_EQ((*store)->labels(), kFourLabels);
-    const auto picture = (*store)->Read(3);
-    ASSERT_TRUE(picture.ok());
-    EXPECT_THAT(*picture, HasSubstr("PNG"));
+    const auto image = (*store)->Read(3);
+    ASSERT_TRUE(image.ok());
+    EXPECT_THAT(*image, HasSubstr("PNG"));
   }
 }
 
@@ -140,7 +140,7 @@ TensorBlob Images(std::vector<std::int64_t> shape, DType type = DType::u8) {
   TensorBlob images{"images", type, std::move(shape), {}};
   std::int64_t count = 1;
   for (const std::int64_t extent : images.shape) count *= extent;
-  images.bytes.assign(static_cast<std::size_t>(count) * ByteSize(type), 0);
+  images.bytes.assign(static_cast<std::size_t>(count) * ComputeByteSize(type), 0);
   return images;
 }
 

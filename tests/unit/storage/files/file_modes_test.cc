@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-mode_t ModeOf(const std::string& path) {
+mode_t ReadMode(const std::string& path) {
   struct stat facts {};
   return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
 }
@@ -37,18 +37,18 @@ TEST_F(FileModes, EveryWayToMakeAFileFollowsTheChosenMask) {
     const UmaskScope scope(umask);
     const std::string in = folder_ / std::to_string(umask);
     ASSERT_TRUE(PosixEnv().CreateDirectories(in + "/below").ok());
-    EXPECT_EQ(ModeOf(in), directory);
-    EXPECT_EQ(ModeOf(in + "/below"), directory);
+    EXPECT_EQ(ReadMode(in), directory);
+    EXPECT_EQ(ReadMode(in + "/below"), directory);
     ASSERT_TRUE(PosixEnv().OpenAppend(in + "/log").ok());
-    EXPECT_EQ(ModeOf(in + "/log"), file);
+    EXPECT_EQ(ReadMode(in + "/log"), file);
     ASSERT_TRUE(PosixEnv().WriteFileAtomically(in + "/whole", "x").ok());
-    EXPECT_EQ(ModeOf(in + "/whole"), file);
+    EXPECT_EQ(ReadMode(in + "/whole"), file);
     const auto tensors = [](const std::string& path) {
       Hdf5Writer writer("tensors", path);
       return writer.Close().status();
     };
     ASSERT_TRUE(PosixEnv().PublishFile(in + "/tensors.h5", tensors).ok());
-    EXPECT_EQ(ModeOf(in + "/tensors.h5"), file);
+    EXPECT_EQ(ReadMode(in + "/tensors.h5"), file);
   }
 }
 
@@ -59,8 +59,8 @@ TEST_F(FileModes, ReplacedFileIsAsOpenAsItWas) {
     const UmaskScope scope(umask);
     ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder_ / "open", "new").ok());
     ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder_ / "closed", "new").ok());
-    EXPECT_EQ(ModeOf(folder_ / "open"), 0644U);
-    EXPECT_EQ(ModeOf(folder_ / "closed"), 0600U);
+    EXPECT_EQ(ReadMode(folder_ / "open"), 0644U);
+    EXPECT_EQ(ReadMode(folder_ / "closed"), 0600U);
   }
 }
 
@@ -69,7 +69,7 @@ TEST_F(FileModes, LeftoverAtTheTemporaryNameOpensNothing) {
   WriteWithMode(folder_ / "checkpoint.tmp", 0644);
   const UmaskScope scope(kPrivateUmask);
   ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder_ / "checkpoint", "x").ok());
-  EXPECT_EQ(ModeOf(folder_ / "checkpoint"), 0600U);
+  EXPECT_EQ(ReadMode(folder_ / "checkpoint"), 0600U);
 }
 
 TEST_F(FileModes, LockFileIsTheOwnersAloneWhateverTheMask) {
@@ -78,7 +78,7 @@ TEST_F(FileModes, LockFileIsTheOwnersAloneWhateverTheMask) {
   for (const char* const name : {"old", "new"}) {
     const auto lock = PosixEnv().Lock(folder_ / name);
     ASSERT_TRUE(lock.ok());
-    EXPECT_EQ(ModeOf(folder_ / name) & 077U, 0U) << name;
+    EXPECT_EQ(ReadMode(folder_ / name) & 077U, 0U) << name;
   }
 }
 
@@ -90,16 +90,16 @@ TEST_F(FileModes, SharedFolderIsReadAndNeverWrittenByOthers) {
     WriteWithMode(folder_ / name, 0600);
   fs::create_symlink("../outside", folder_ / "r/link");
   ASSERT_TRUE(ShareFolder(folder_ / "r", 027).ok());
-  EXPECT_EQ(ModeOf(folder_ / "r"), 0750U);
-  EXPECT_EQ(ModeOf(folder_ / "r/trials"), 0750U);
-  EXPECT_EQ(ModeOf(folder_ / "r/trials/attempt.h5"), 0640U);
+  EXPECT_EQ(ReadMode(folder_ / "r"), 0750U);
+  EXPECT_EQ(ReadMode(folder_ / "r/trials"), 0750U);
+  EXPECT_EQ(ReadMode(folder_ / "r/trials/attempt.h5"), 0640U);
   EXPECT_FALSE(IsReadableByOthers(folder_ / "outside"));
   ASSERT_TRUE(ShareFolder(folder_ / "r", 0).ok());
-  EXPECT_EQ(ModeOf(folder_ / "r/journal.log"), 0644U);
+  EXPECT_EQ(ReadMode(folder_ / "r/journal.log"), 0644U);
   EXPECT_TRUE(IsReadableByOthers(folder_ / "r/journal.log"));
-  EXPECT_EQ(ModeOf(folder_ / "r/lock"), 0600U);
-  EXPECT_EQ(ModeOf(folder_ / "r/x.lock"), 0600U);
-  EXPECT_EQ(ModeOf(folder_ / "outside"), 0600U);
+  EXPECT_EQ(ReadMode(folder_ / "r/lock"), 0600U);
+  EXPECT_EQ(ReadMode(folder_ / "r/x.lock"), 0600U);
+  EXPECT_EQ(ReadMode(folder_ / "outside"), 0600U);
 }
 
 TEST_F(FileModes, ChosenModesAreTheUsersOnlyWhereTheyAreShared) {

@@ -89,11 +89,11 @@ TEST_F(Presence, LinksAreFollowed) {
 
 TEST_F(Presence, TwoNamesOfOneFolderAreTheSame) {
   fs::create_directory_symlink("closed", folder_ / "link");
-  EXPECT_TRUE(SameFile(folder_ / "closed", folder_ / "link/"));
-  EXPECT_TRUE(SameFile(folder_ / "closed/./", folder_ / "closed/../closed"));
-  EXPECT_FALSE(SameFile(folder_ / "closed", folder_.path()));
-  EXPECT_TRUE(SameFile(folder_ / "other", folder_ / "./other/"));
-  EXPECT_FALSE(SameFile(folder_ / "other", folder_ / "closed"));
+  EXPECT_TRUE(IsSameFile(folder_ / "closed", folder_ / "link/"));
+  EXPECT_TRUE(IsSameFile(folder_ / "closed/./", folder_ / "closed/../closed"));
+  EXPECT_FALSE(IsSameFile(folder_ / "closed", folder_.path()));
+  EXPECT_TRUE(IsSameFile(folder_ / "other", folder_ / "./other/"));
+  EXPECT_FALSE(IsSameFile(folder_ / "other", folder_ / "closed"));
 }
 
 TEST_F(Presence, LogsThatFailToBeReadAreNotEmpty) {
@@ -103,10 +103,10 @@ TEST_F(Presence, LogsThatFailToBeReadAreNotEmpty) {
     EXPECT_EQ(SalvageRecordLog(env, folder_ / "file", LogKind::ledger).status().code(), StatusCode::environment)
         << error;
     EXPECT_EQ(ReadMarks(env, folder_.path()).status().code(), StatusCode::ok);
-    fs::create_directories(MarksFolder(folder_.path()));
+    fs::create_directories(GetMarksFolder(folder_.path()));
     testing::FailingReadsEnv closed("/private-examples", error);
     EXPECT_EQ(ReadMarks(closed, folder_.path()).status().code(), StatusCode::environment) << error;
-    fs::remove(MarksFolder(folder_.path()));
+    fs::remove(GetMarksFolder(folder_.path()));
   }
 }
 

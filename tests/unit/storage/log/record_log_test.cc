@@ -152,7 +152,7 @@ TEST_F(RecordLogTest, AnotherVersionIsAUsageErrorWithARemedy) {
   header.Raw("RETORTLG");
   header.U16(7);
   header.U16(1);
-  header.U32(Crc32c(header.bytes()));
+  header.U32(ComputeCrc32c(header.bytes()));
   env_.Put(kPath, header.bytes());
   for (const char* rest : {"", "and records of a form that nobody here knows"}) {
     env_.Put(kPath, header.bytes() + rest);

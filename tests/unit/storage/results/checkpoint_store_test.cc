@@ -83,7 +83,7 @@ TEST_F(CheckpointStoreTest, ACommittedCheckpointComesBackExactly) {
   auto store = Open(1);
   const auto digest = store->Commit(At(3));
   ASSERT_TRUE(digest.ok());
-  EXPECT_EQ(*digest, Sha256Hex(env_.Bytes("trials/t/attempt-1/checkpoint-3.h5")));
+  EXPECT_EQ(*digest, ComputeSha256Hex(env_.Bytes("trials/t/attempt-1/checkpoint-3.h5")));
   for (const bool again : {false, true}) {
     if (again) store = Open(1);
     const auto latest = store->Latest();

@@ -160,13 +160,13 @@ TEST_F(Hdf5TreeTest, TablesAndPicturesOfManyChunksComeBack) {
     writer.CompoundTable("/t", {{"number", numbers}, {"text", texts}});
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(rows * 6));
     for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i);
-    const TensorBlob pictures = retort::testing::Blob<std::uint8_t>("", DType::u8, {rows, 2, 3}, pixels);
-    writer.Dataset("/p", pictures, {1, 2, 3});
+    const TensorBlob images = retort::testing::Blob<std::uint8_t>("", DType::u8, {rows, 2, 3}, pixels);
+    writer.Dataset("/p", images, {1, 2, 3});
     const Hdf5Reader reader = Reread(writer);
     const Table table = reader.CompoundTable("/t").value();
     EXPECT_EQ(FindColumn<std::int64_t>(table, "number").value(), numbers);
     EXPECT_EQ(FindColumn<std::string>(table, "text").value(), texts);
-    EXPECT_EQ(reader.Dataset("/p").value(), pictures);
+    EXPECT_EQ(reader.Dataset("/p").value(), images);
   }
 }
 

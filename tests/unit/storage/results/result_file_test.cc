@@ -71,7 +71,7 @@ std::string SpecJson(const std::string& path, double sigma) {
 TEST(ResultRow, ItsDigestFollowsMetricsParametersAndSpecAlone) {
   ResultRow row = SampleRow();
   row.spec_json = SpecJson("/here/digits", 100);
-  const std::string digest = RowDigest(row);
+  const std::string digest = ComputeRowDigest(row);
   EXPECT_EQ(digest.size(), 64U);
   ResultRow same = row;
   same.attempts = 9;
@@ -80,16 +80,16 @@ TEST(ResultRow, ItsDigestFollowsMetricsParametersAndSpecAlone) {
   same.attempt_file = "elsewhere";
   same.spec_json = SpecJson("/elsewhere/digits", 100);
   std::swap(same.metrics[0], same.metrics[1]);
-  EXPECT_EQ(RowDigest(same), digest);
+  EXPECT_EQ(ComputeRowDigest(same), digest);
   ResultRow other = row;
   other.metrics[0].second = std::nextafter(other.metrics[0].second, 2.0);
-  EXPECT_NE(RowDigest(other), digest);
+  EXPECT_NE(ComputeRowDigest(other), digest);
   other = row;
   other.parameters_digest[0] = 'b';
-  EXPECT_NE(RowDigest(other), digest);
+  EXPECT_NE(ComputeRowDigest(other), digest);
   other = row;
   other.spec_json = SpecJson("/here/digits", 50);
-  EXPECT_NE(RowDigest(other), digest);
+  EXPECT_NE(ComputeRowDigest(other), digest);
 }
 
 template <typename T>

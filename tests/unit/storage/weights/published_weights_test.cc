@@ -99,10 +99,10 @@ TEST(PublishedWeights, AbsentFileIsToldWithItsPlace) {
 }
 
 TEST(PublishedWeights, OtherBytesAreRefusedWithBothDigests) {
-  const std::string digest = Sha256Hex("the bytes of the file");
+  const std::string digest = ComputeSha256Hex("the bytes of the file");
   const KnownWeights right{"A_Weights.V1", "a", std::string_view(digest).substr(0, 8), 0, 0, 0, 0};
   EXPECT_TRUE(CheckPublished({&right, "/t/a.pth"}, digest).ok());
-  const std::string other = Sha256Hex("other bytes");
+  const std::string other = ComputeSha256Hex("other bytes");
   const Status refused = CheckPublished({&right, "/t/a.pth"}, other);
   EXPECT_EQ(refused.code(), StatusCode::refused);
   EXPECT_THAT(refused.message(), HasSubstr(other));

@@ -25,7 +25,7 @@ TEST(StateMatch, EqualNamesMatchInTheOrderOfTheNetwork) {
   EXPECT_TRUE(match.report.complete());
   ASSERT_EQ(match.tensors.size(), 2U);
   EXPECT_EQ(match.tensors[0].name, "a");
-  EXPECT_EQ(Summary(match.report), "all 2 match");
+  EXPECT_EQ(FormatKeyReport(match.report), "all 2 match");
 }
 
 TEST(StateMatch, DenseNetsOldNamesAreKnown) {
@@ -64,7 +64,7 @@ TEST(StateMatch, CountsOfBatchesMayBeFloatsOrHaveAnExtent) {
   for (const TensorBlob& count :
        {Floats(name, {}, 7.2F), Floats(name, {1}, 7), TensorBlob{name, DType::i64, {1}, {7, 0, 0, 0, 0, 0, 0, 0}}}) {
     const StateMatch match = MatchState(wanted, {Saved("a"), count});
-    EXPECT_TRUE(match.report.complete()) << Summary(match.report);
+    EXPECT_TRUE(match.report.complete()) << FormatKeyReport(match.report);
     ASSERT_EQ(match.tensors.size(), 2U);
     EXPECT_EQ(match.tensors[1].dtype, DType::i64);
     EXPECT_THAT(match.tensors[1].shape, ::testing::IsEmpty());
@@ -106,7 +106,7 @@ TEST(StateMatch, WrappersAreTakenOffWhereverTheyStand) {
 TEST(StateMatch, CountersOfAveragesAreDropped) {
   const StateMatch match =
       MatchState({{"a", {2}}, {"b", {2}}}, {Counter("n_averaged"), Saved("module.a"), Saved("module.b")});
-  EXPECT_TRUE(match.report.complete()) << Summary(match.report);
+  EXPECT_TRUE(match.report.complete()) << FormatKeyReport(match.report);
   EXPECT_THAT(match.report.dropped, ElementsAre("n_averaged"));
   EXPECT_TRUE(MatchState({{"a", {2}}}, {Counter("module._orig_mod.n_averaged"), Saved("module._orig_mod.module.a")})
                   .report.complete());

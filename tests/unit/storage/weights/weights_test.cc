@@ -196,7 +196,7 @@ TEST(Weights, AFlippedValueFailsTheChecksumOfAZipContainer) {
 }
 
 // A zip container around any pickle, with one storage "0" of 16 bytes.
-std::string ZipOf(const std::string& pickle) {
+std::string MakeZip(const std::string& pickle) {
   ZipWriter zip;
   EXPECT_TRUE(zip.Add("a/data.pkl", pickle).ok());
   EXPECT_TRUE(zip.Add("a/data/0", std::string(16, '\0')).ok());
@@ -216,7 +216,7 @@ std::string TensorPickle(const std::string& count, const std::string& rest) {
 }
 
 TEST(HostileWeights, TheFixtureOfTheseTestsIsSound) {
-  const Result<StateDict> dict = Read(ZipOf(TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t")));
+  const Result<StateDict> dict = Read(MakeZip(TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t")));
   ASSERT_TRUE(dict.ok()) << dict.status().message();
   EXPECT_EQ(dict->tensors[0].shape, std::vector<std::int64_t>{4});
 }
@@ -239,13 +239,13 @@ TEST(ClassNames, AreFoundBesideTheTensorsHoweverTheyAreKept) {
       {"idx_to_class", by_number},
       {"id2label", "}(" + Text("1") + Text("dog") + Text("0") + Text("ant") + "u"}};
   for (const auto& [key, names] : kept)
-    EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text(key) + names + "s" + state.substr(3))), expected) << key;
-  EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text("meta") + "}" + Text("CLASSES") + list + "ss" + state.substr(3))),
+    EXPECT_EQ(NamesIn(MakeZip("\x80\x02}" + Text(key) + names + "s" + state.substr(3))), expected) << key;
+  EXPECT_EQ(NamesIn(MakeZip("\x80\x02}" + Text("meta") + "}" + Text("CLASSES") + list + "ss" + state.substr(3))),
             expected);
-  EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text("meta") + "}" + Text("dataset_meta") + "}" + Text("classes") + list +
-                          "sss" + state.substr(3))),
+  EXPECT_EQ(NamesIn(MakeZip("\x80\x02}" + Text("meta") + "}" + Text("dataset_meta") + "}" + Text("classes") + list +
+                            "sss" + state.substr(3))),
             expected);
-  EXPECT_TRUE(NamesIn(ZipOf(state)).empty());
+  EXPECT_TRUE(NamesIn(MakeZip(state)).empty());
   for (const char* names : {"ant, dog", "['ant', 'dog']", "{'ant': 0, 'dog': 1}", R"([\"ant\",\"dog\"])",
                             R"({\"dog\":1,\"ant\":0})", R"({\"0\":\"ant\",\"1\":\"dog\"})"}) {
     const std::string header = R"({"__metadata__":{"classes":")" + std::string(names) +
@@ -259,7 +259,7 @@ TEST(ClassNames, AreFoundBesideTheTensorsHoweverTheyAreKept) {
 TEST(ClassNames, MayBeNumbersAndBeginBehindZero) {
   const std::string state = TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t").substr(3);
   const auto in = [&](const std::string& value) {
-    return NamesIn(ZipOf("\x80\x02}" + Text("classes") + value + "s" + state));
+    return NamesIn(MakeZip("\x80\x02}" + Text("classes") + value + "s" + state));
   };
   EXPECT_EQ(in("](K\x02K\x0a"
                "e"),
@@ -294,7 +294,7 @@ std::string Checkpoint(const std::vector<std::string>& keys, const std::string& 
   std::string pickle = "\x80\x02}";
   for (const std::string& key : keys) pickle += Text(key) + "}" + Text("a.w") + tensor + "ss";
   if (!rest.empty()) pickle += Text(rest) + "](" + tensor + "es";
-  return ZipOf(pickle + ".");
+  return MakeZip(pickle + ".");
 }
 
 TEST(Weights, AveragesAreFoundUnderTheKeysThatKeepThem) {
@@ -316,7 +316,7 @@ TEST(HostileWeights, AnyOtherGlobalIsRefusedByNameWithItsOffset) {
   for (const char* global :
        {"os\nsystem", "posix\nsystem", "builtins\neval", "numpy.core.multiarray\nscalar", "torch\nload"}) {
     const std::string message =
-        Refusal(ZipOf(std::string("\x80\x02") + "c" + global + "\n" + Text("touch /tmp/x") + "\x85R."));
+        Refusal(MakeZip(std::string("\x80\x02") + "c" + global + "\n" + Text("touch /tmp/x") + "\x85R."));
     std::string name = global;
     name[name.find('\n')] = '.';
     EXPECT_THAT(message, HasSubstr("the global '" + name + "'"));
@@ -325,44 +325,44 @@ TEST(HostileWeights, AnyOtherGlobalIsRefusedByNameWithItsOffset) {
 }
 
 TEST(HostileWeights, AGlobalNamedThroughTheStackIsRefusedAsWell) {
-  EXPECT_THAT(Refusal(ZipOf("\x80\x04" + Text("os") + Text("system") + "\x93.")), HasSubstr("'os.system'"));
+  EXPECT_THAT(Refusal(MakeZip("\x80\x04" + Text("os") + Text("system") + "\x93.")), HasSubstr("'os.system'"));
 }
 
 TEST(HostileWeights, OpcodesThatMakeObjectsAreRefused) {
   for (const char* opcode : {"\x81", "i", "o", "\x92", "\x82", "I1\n", "P1\n"})
-    EXPECT_THAT(Refusal(ZipOf(std::string("\x80\x02") + opcode + ".")), HasSubstr("opcode")) << opcode;
+    EXPECT_THAT(Refusal(MakeZip(std::string("\x80\x02") + opcode + ".")), HasSubstr("opcode")) << opcode;
 }
 
 TEST(HostileWeights, ViewsBeyondTheirStorageAreRefused) {
   const std::string zero("K\0", 2), minus("J\xFF\xFF\xFF\xFF", 5), huge("\x8a\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 10);
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle("K\x04", zero + "(K\x05t(K\x01t"))), HasSubstr("beyond its storage"));
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle("K\x04", "K\x01(K\x04t(K\x01t"))), HasSubstr("beyond its storage"));
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle("K\x04", zero + "(K\x04t(" + minus + "t"))), HasSubstr("strides"));
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle("K\x04", minus + "(K\x04t(K\x01t"))), HasSubstr("before its storage"));
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle("K\x04", zero + "(" + huge + huge + "t(K\x01K\x01t"))),
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle("K\x04", zero + "(K\x05t(K\x01t"))), HasSubstr("beyond its storage"));
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle("K\x04", "K\x01(K\x04t(K\x01t"))), HasSubstr("beyond its storage"));
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle("K\x04", zero + "(K\x04t(" + minus + "t"))), HasSubstr("strides"));
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle("K\x04", minus + "(K\x04t(K\x01t"))), HasSubstr("before its storage"));
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle("K\x04", zero + "(" + huge + huge + "t(K\x01K\x01t"))),
               HasSubstr("impossible shape"));
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle("K\x04", zero + "(K\x03K\x03t(" + huge + huge + "t"))),
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle("K\x04", zero + "(K\x03K\x03t(" + huge + huge + "t"))),
               HasSubstr("overflowing"));
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle(huge, zero + "(K\x04t(K\x01t"))), HasSubstr("bytes for"));
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle(huge, zero + "(K\x04t(K\x01t"))), HasSubstr("bytes for"));
 }
 
 TEST(HostileWeights, AStrideOfZeroMakesNoTerabytes) {
   const std::string million("J\x00\x00\x00\x40", 5), zero("K\0", 2);
-  EXPECT_THAT(Refusal(ZipOf(TensorPickle("K\x04", zero + "(" + million + "t(" + zero + "t"))), HasSubstr("16 times"));
+  EXPECT_THAT(Refusal(MakeZip(TensorPickle("K\x04", zero + "(" + million + "t(" + zero + "t"))), HasSubstr("16 times"));
 }
 
 TEST(HostileWeights, DeepNestingAndEndlessMarksEnd) {
   std::string deep = "\x80\x02";
   for (int i = 0; i < 1 << 19; ++i) deep += "](";
-  EXPECT_FALSE(Refusal(ZipOf(deep + ".")).empty());
-  EXPECT_THAT(Refusal(ZipOf("\x80\x02" + std::string((1 << 20) + 1, '('))), HasSubstr("2^20 marks"));
-  EXPECT_THAT(Refusal(ZipOf("\x80\x02" + std::string((1 << 20) + 1, ')'))), HasSubstr("2^20 values"));
-  EXPECT_THAT(Refusal(ZipOf(std::string("\x80\x02)r\xFF\xFF\xFF\xFF.", 9))), HasSubstr("memo"));
+  EXPECT_FALSE(Refusal(MakeZip(deep + ".")).empty());
+  EXPECT_THAT(Refusal(MakeZip("\x80\x02" + std::string((1 << 20) + 1, '('))), HasSubstr("2^20 marks"));
+  EXPECT_THAT(Refusal(MakeZip("\x80\x02" + std::string((1 << 20) + 1, ')'))), HasSubstr("2^20 values"));
+  EXPECT_THAT(Refusal(MakeZip(std::string("\x80\x02)r\xFF\xFF\xFF\xFF.", 9))), HasSubstr("memo"));
 }
 
 TEST(HostileWeights, AListOfItselfEnds) {
-  EXPECT_THAT(Refusal(ZipOf(std::string("\x80\x02]q\0h\0a.", 9))), HasSubstr("no state dict"));
-  EXPECT_THAT(Refusal(ZipOf(std::string("\x80\x02}q\0", 5) + Text("state_dict") + std::string("h\0s.", 4))),
+  EXPECT_THAT(Refusal(MakeZip(std::string("\x80\x02]q\0h\0a.", 9))), HasSubstr("no state dict"));
+  EXPECT_THAT(Refusal(MakeZip(std::string("\x80\x02}q\0", 5) + Text("state_dict") + std::string("h\0s.", 4))),
               HasSubstr("no state dict"));
 }
 
@@ -400,7 +400,7 @@ TEST(HostileWeights, IntegersBeyondSixtyThreeBitsAreRefused) {
 TEST(HostileWeights, OneNameTwiceIsRefused) {
   const std::string once = TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t");
   const std::string entry = once.substr(3, once.size() - 4);  // behind "\x80\x02}", without "."
-  EXPECT_THAT(Refusal(ZipOf("\x80\x02}" + entry + entry + ".")), HasSubstr("'w' is there twice"));
+  EXPECT_THAT(Refusal(MakeZip("\x80\x02}" + entry + entry + ".")), HasSubstr("'w' is there twice"));
 }
 
 // Of an empty member.

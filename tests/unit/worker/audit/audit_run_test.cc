@@ -117,7 +117,7 @@ TEST_F(AuditRun, TranscriptShowsMostOfTheMuThatAllQueriesCost) {
   EXPECT_GT(findings[0].claim->lower.value_or(0), 1);
 }
 
-// Equal queries are answered, and charged, once: 30 of them over one picture for each of 4 classes.
+// Equal queries are answered, and charged, once: 30 of them over one image for each of 4 classes.
 TEST_F(AuditRun, TranscriptCountsEqualQueriesOnce) {
   {
     std::fstream images(trials_ / "data/t10k-images-idx3-ubyte", std::ios::in | std::ios::out | std::ios::binary);
@@ -178,7 +178,7 @@ TEST_F(AuditRun, ShadowNetworksOfADirectTrialAreTrainedAndCounted) {
   EXPECT_TRUE(std::filesystem::is_empty(files.folder()));
 }
 
-// The class of a tiny picture is the quarter that is bright: a network that has learnt that gives it away.
+// The class of a tiny image is the quarter that is bright: a network that has learnt that gives it away.
 // What has a name that can be guessed may be anybody's.
 TEST_F(AuditRun, TemporaryFolderIsLeftAlone) {
   const TemporaryFiles files;
@@ -213,10 +213,10 @@ TEST_F(AuditRun, InversionDrawsWhatTheClassesLookLike) {
   EXPECT_LE(figure("inception_score"), 4.0);
   EXPECT_FALSE(finding.claim.has_value());
   EXPECT_EQ(privacy::FormatVerdict(finding), "figures alone, no bound");
-  const auto picture = storage::PosixEnv().ReadFile(trials_ / "trials/plain/audit-inversion.pgm");
-  ASSERT_TRUE(picture.ok());
-  EXPECT_EQ(picture->substr(0, 13), "P5\n64 32\n255\n");
-  EXPECT_EQ(picture->size(), 13U + 64 * 32);
+  const auto image = storage::PosixEnv().ReadFile(trials_ / "trials/plain/audit-inversion.pgm");
+  ASSERT_TRUE(image.ok());
+  EXPECT_EQ(image->substr(0, 13), "P5\n64 32\n255\n");
+  EXPECT_EQ(image->size(), 13U + 64 * 32);
 }
 
 TEST_F(AuditRun, InversionsThatAreAskedForShareOneJudge) {
@@ -267,11 +267,11 @@ TEST_F(AuditRun, InversionOfWhatIsNotReleasedSaysWhy) {
 }
 
 TEST(InceptionScore, CountsTheClassesThatAreShownForCertain) {
-  EXPECT_NEAR(InceptionScore(at::eye(4)), 4, 1e-12);
-  EXPECT_NEAR(InceptionScore(at::full({7, 4}, 0.25)), 1, 1e-12);
-  EXPECT_NEAR(InceptionScore(at::tensor({1.0, 0.0, 1.0, 0.0}).view({2, 2})), 1, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::eye(4)), 4, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::full({7, 4}, 0.25)), 1, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::tensor({1.0, 0.0, 1.0, 0.0}).view({2, 2})), 1, 1e-12);
   // Rows (3/4, 1/4) and (1/4, 3/4) of mean (1/2, 1/2): exp(3/4 ln 3/2 + 1/4 ln 1/2).
-  EXPECT_NEAR(InceptionScore(at::tensor({0.75, 0.25, 0.25, 0.75}).view({2, 2})), 1.1397535284773888, 1e-12);
+  EXPECT_NEAR(ComputeInceptionScore(at::tensor({0.75, 0.25, 0.25, 0.75}).view({2, 2})), 1.1397535284773888, 1e-12);
 }
 
 TEST_F(AuditRun, FilesOfAnotherTrialOrWithoutDataAreErrors) {

@@ -28,10 +28,11 @@ at::Tensor MakeQuarters() {
   return quarters;
 }
 
-// `n` pictures with one bright quarter, class after class.
-Examples MakePictures(std::int64_t n) {
+// `n` images with one bright quarter, class after class.
+Examples MakeImages(std::int64_t n) {
   const at::Tensor labels = at::arange(n, at::kLong).remainder(kClasses);
-  const at::Tensor noise = NormalRows(n, kShape.size(), RngStream(3, Purpose::warps)).view({n, 1, kSide, kSide}) * 0.1;
+  const at::Tensor noise =
+      DrawNormalRows(n, kShape.size(), RngStream(3, Purpose::warps)).view({n, 1, kSide, kSide}) * 0.1;
   return {(MakeQuarters().index_select(0, labels).unsqueeze(1) * 1.4 - 0.7 + noise).clamp(-1, 1), labels};
 }
 
@@ -67,25 +68,25 @@ GenerativeSettings MakeSettings() {
 
 const AttackProgress kQuiet = [](std::int64_t, std::int64_t) {};
 
-double CountBrightQuarters(const RecoveredPictures& recovered) {
+double CountBrightQuarters(const RecoveredImages& recovered) {
   const at::Tensor light = at::matmul(recovered.pictures.flatten(1), MakeQuarters().flatten(1).t());
   return (light.argmax(1) == recovered.labels).to(at::kDouble).mean().item<double>();
 }
 
 class GenerativeInversion : public ::testing::Test {
  protected:
-  const Examples pictures_ = MakePictures(80);
+  const Examples images_ = MakeImages(80);
   const std::unique_ptr<Network> knowing_ = MakeKnowing(), untrained_ = MakeUntrained();
   const GenerativeSettings settings_ = MakeSettings();
 
   AttackGan Gan() const {
-    return TrainAttackGan(pictures_, kScale, settings_.gan, {}, [](std::int64_t) {});
+    return TrainAttackGan(images_, kScale, settings_.gan, {}, [](std::int64_t) {});
   }
 };
 
 TEST_F(GenerativeInversion, GmiRecoversWhatTheTargetKnows) {
   const AttackGan gan = Gan();
-  const RecoveredPictures found = InvertByGmi(*knowing_, gan, settings_, kQuiet);
+  const RecoveredImages found = InvertByGmi(*knowing_, gan, settings_, kQuiet);
   EXPECT_EQ(found.pictures.sizes().vec(), (std::vector<std::int64_t>{16, 1, kSide, kSide}));
   EXPECT_TRUE(at::equal(found.labels, at::arange(kClasses, at::kLong).repeat({4})));
   EXPECT_LE(found.pictures.abs().max().item<double>(), 1) << "between black and white";
@@ -95,7 +96,7 @@ TEST_F(GenerativeInversion, GmiRecoversWhatTheTargetKnows) {
 
 TEST_F(GenerativeInversion, PlgMiRecoversWhatTheTargetKnows) {
   const auto attack = [&](const Network& target) {
-    return InvertByMargin(target, TrainPseudoLabelledGan(target, pictures_, kScale, settings_, kQuiet), settings_,
+    return InvertByMargin(target, TrainPseudoLabelledGan(target, images_, kScale, settings_, kQuiet), settings_,
                           kQuiet);
   };
   EXPECT_GE(CountBrightQuarters(attack(*knowing_)), 0.85);
@@ -107,7 +108,7 @@ TEST_F(GenerativeInversion, AttackIsAFunctionOfItsSeed) {
   settings.gan.steps = 3;
   settings.latent_steps = 3;
   const auto attack = [&] {
-    const AttackGan gan = TrainAttackGan(pictures_, kScale, settings.gan, {}, [](std::int64_t) {});
+    const AttackGan gan = TrainAttackGan(images_, kScale, settings.gan, {}, [](std::int64_t) {});
     return InvertByGmi(*knowing_, gan, settings, kQuiet).pictures;
   };
   const at::Tensor first = attack();
@@ -127,13 +128,13 @@ TEST_F(GenerativeInversion, TargetThatAnswersNoNumberEndsTheSearchInPlace) {
   GenerativeSettings settings = settings_;
   settings.gan.steps = 1;
   settings.latent_steps = 5;
-  const AttackGan gan = TrainAttackGan(pictures_, kScale, settings.gan, {}, [](std::int64_t) {});
+  const AttackGan gan = TrainAttackGan(images_, kScale, settings.gan, {}, [](std::int64_t) {});
   EXPECT_TRUE(at::isfinite(InvertByGmi(*untrained_, gan, settings, kQuiet).pictures).all().item<bool>());
-  EXPECT_TRUE(SelectPseudoLabelled(*untrained_, pictures_).size() == 80);
+  EXPECT_TRUE(SelectPseudoLabelled(*untrained_, images_).size() == 80);
 }
 
 TEST_F(GenerativeInversion, PseudoLabelsAreTheTargetsOwn) {
-  const Examples chosen = SelectPseudoLabelled(*knowing_, pictures_);
+  const Examples chosen = SelectPseudoLabelled(*knowing_, images_);
   ASSERT_EQ(chosen.size(), 80);
   EXPECT_EQ(CountBrightQuarters({chosen.Range(0, 80), chosen.labels}), 1);
   EXPECT_TRUE(at::equal(chosen.labels, at::arange(kClasses, at::kLong).repeat_interleave(20)));
@@ -149,7 +150,7 @@ TEST(AttackNetworks, PictureFollowsFromItsOwnLatentAlone) {
   const AttackGenerator generator({3, 20, 14}, {{0.2, 0.3, 0.4}, {0.5, 0.5, 0.5}}, settings,
                                   RngStream(1, Purpose::parameters), at::kCPU);
   const at::NoGradGuard no_grad;
-  const at::Tensor latents = NormalRows(5, 8, RngStream(1, Purpose::latents));
+  const at::Tensor latents = DrawNormalRows(5, 8, RngStream(1, Purpose::latents));
   const at::Tensor labels = at::tensor({0, 1, 2, 1, 0}, at::kLong);
   const at::Tensor together = generator.Forward(latents, labels);
   EXPECT_EQ(together.sizes().vec(), (std::vector<std::int64_t>{5, 3, 20, 14}));
@@ -165,11 +166,11 @@ TEST_F(GenerativeInversion, PenaltyKeepsTheCriticsSlopesNearOne) {
     GanSettings settings = settings_.gan;
     settings.penalty = penalty;
     settings.steps = 30;
-    const AttackGan gan = TrainAttackGan(pictures_, kScale, settings, {}, [](std::int64_t) {});
-    at::Tensor pictures = pictures_.Range(0, 16).clone().requires_grad_();
+    const AttackGan gan = TrainAttackGan(images_, kScale, settings, {}, [](std::int64_t) {});
+    at::Tensor pictures = images_.Range(0, 16).clone().requires_grad_();
     const at::AutoGradMode graph(true);
-    const at::Tensor value = gan.critic->Forward(pictures, pictures_.labels.narrow(0, 0, 16));
-    return VectorJacobian({value}, {at::ones_like(value)}, {pictures})
+    const at::Tensor value = gan.critic->Forward(pictures, images_.labels.narrow(0, 0, 16));
+    return ComputeVectorJacobian({value}, {at::ones_like(value)}, {pictures})
         .at(0)
         .flatten(1)
         .norm(2, 1)
@@ -186,10 +187,11 @@ TEST(Autograd, GradientOfAGradientIsTheSecondDerivative) {
   at::Tensor x = at::tensor({1.0, -2.0, 3.0}).requires_grad_();
   const at::AutoGradMode graph(true);
   const at::Tensor cube = (x * x * x).sum();
-  const at::Tensor slope = DifferentiableJacobian({cube}, {at::ones_like(cube)}, {x}).at(0);
+  const at::Tensor slope = ComputeDifferentiableJacobian({cube}, {at::ones_like(cube)}, {x}).at(0);
   EXPECT_TRUE(at::allclose(slope, at::tensor({3.0, 12.0, 27.0})));
   const at::Tensor total = slope.sum();
-  EXPECT_TRUE(at::allclose(VectorJacobian({total}, {at::ones_like(total)}, {x}).at(0), at::tensor({6.0, -12.0, 18.0})));
+  EXPECT_TRUE(
+      at::allclose(ComputeVectorJacobian({total}, {at::ones_like(total)}, {x}).at(0), at::tensor({6.0, -12.0, 18.0})));
 }
 
 TEST(InversionJudge, IsAnotherNetworkThanTheOneAttacked) {
@@ -204,19 +206,20 @@ TEST(InversionJudge, IsAnotherNetworkThanTheOneAttacked) {
 TEST(InversionJudge, ScoresPicturesByTheirFeatures) {
   InversionJudge judge;
   judge.network = MakeKnowing();
-  const Examples examples = MakePictures(40);
+  const Examples examples = MakeImages(40);
   judge.features = examples.Range(0, 40).flatten(1);
   judge.labels = examples.labels;
-  const InversionScores same = ScorePictures(judge, examples.Range(0, 40), examples.labels);
+  const InversionScores same = ScoreLabelledImages(judge, examples.Range(0, 40), examples.labels);
   EXPECT_EQ(same.accuracy, 1);
   EXPECT_EQ(same.top5, 1);
   EXPECT_NEAR(same.frechet, 0, 1e-6);
   EXPECT_NEAR(same.distance, 0, 1e-2);
   EXPECT_GT(same.inception, 3);
-  const InversionScores moved = ScorePictures(judge, examples.Range(0, 40) + 0.5, examples.labels);
+  const InversionScores moved = ScoreLabelledImages(judge, examples.Range(0, 40) + 0.5, examples.labels);
   EXPECT_NEAR(moved.frechet, 0.25 * 256, 1e-2);
   EXPECT_NEAR(moved.distance, 0.5 * 16, 0.1);
-  const InversionScores wrong = ScorePictures(judge, examples.Range(0, 40), (examples.labels + 1).remainder(kClasses));
+  const InversionScores wrong =
+      ScoreLabelledImages(judge, examples.Range(0, 40), (examples.labels + 1).remainder(kClasses));
   EXPECT_EQ(wrong.accuracy, 0);
   EXPECT_GT(wrong.distance, 10);
 }

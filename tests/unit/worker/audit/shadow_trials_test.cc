@@ -28,26 +28,26 @@ Examples Numbered(std::int64_t first, std::int64_t n) {
           at::arange(first, first + n, at::kLong)};
 }
 
-AuditedTrial TrialOf(std::int64_t train, std::int64_t test) {
+AuditedTrial MakeTrial(std::int64_t train, std::int64_t test) {
   AuditedTrial trial;
   trial.inputs.data.train = Numbered(0, train);
   trial.inputs.data.test = Numbered(1000, test);
   return trial;
 }
 
-std::set<std::int64_t> LabelsOf(const Examples& examples) {
+std::set<std::int64_t> CollectLabels(const Examples& examples) {
   const auto* label = examples.labels.const_data_ptr<std::int64_t>();
   return {label, label + examples.size()};
 }
 
 TEST(AttackedExamples, AreAsManyPrivateAsTestExamples) {
-  const AttackedExamples few = ChooseAttacked(TrialOf(30, 200));
+  const AttackedExamples few = ChooseAttacked(MakeTrial(30, 200));
   EXPECT_EQ(few.members.size(), 30);
   EXPECT_EQ(few.others.size(), 30);
   EXPECT_EQ(few.population_name, "test");
   EXPECT_EQ(few.population.size(), 170);
-  EXPECT_EQ(*LabelsOf(few.population).begin(), 1030);
-  AuditedTrial trial = TrialOf(200, 30);
+  EXPECT_EQ(*CollectLabels(few.population).begin(), 1030);
+  AuditedTrial trial = MakeTrial(200, 30);
   EXPECT_EQ(ChooseAttacked(trial).members.size(), 30);
   EXPECT_EQ(ChooseAttacked(trial).population_name, "attacked");
   trial.inputs.data.public_split = Numbered(2000, 100);
@@ -57,7 +57,7 @@ TEST(AttackedExamples, AreAsManyPrivateAsTestExamples) {
 }
 
 TEST(AttackedExamples, LeaveOutWhatTheStudentWasAskedAbout) {
-  AuditedTrial trial = TrialOf(60, 60);
+  AuditedTrial trial = MakeTrial(60, 60);
   TrialSpec& spec = trial.inputs.spec;
   spec.method = "dpdfd-direct";
   spec.source = QuerySource::private_split;
@@ -79,7 +79,7 @@ TEST(AttackedExamples, LeaveOutWhatTheStudentWasAskedAbout) {
 }
 
 TEST(AttackedExamples, LeaveOutPicturesThatTwoSplitsShow) {
-  AuditedTrial trial = TrialOf(20, 20);
+  AuditedTrial trial = MakeTrial(20, 20);
   Dataset& data = trial.inputs.data;
   data.public_split = Examples::Joined(data.train.First(2), Numbered(3000, 5));
   data.test = Examples::Joined(data.test, data.train.Rows(at::tensor({4}, at::kLong)));
@@ -89,23 +89,23 @@ TEST(AttackedExamples, LeaveOutPicturesThatTwoSplitsShow) {
   EXPECT_EQ(attacked.shared, 3);
   EXPECT_EQ(attacked.places.front(), 2);
   EXPECT_EQ(std::count(attacked.places.begin(), attacked.places.end(), 4), 0);
-  EXPECT_FALSE(LabelsOf(attacked.others).contains(4));
+  EXPECT_FALSE(CollectLabels(attacked.others).contains(4));
 }
 
 TEST(ShadowData, TrainsOnOppositeHalvesAndKeepsTheRest) {
-  const AuditedTrial trial = TrialOf(50, 20);
+  const AuditedTrial trial = MakeTrial(50, 20);
   const AttackedExamples attacked = ChooseAttacked(trial);
   const Dataset& data = trial.inputs.data;
   const Examples everyone = Examples::Joined(data.train, data.test);
   const ShadowData first = ChooseShadowData(data, everyone, attacked, 0);
   const ShadowData second = ChooseShadowData(data, everyone, attacked, 1);
-  const std::set<std::int64_t> pool = LabelsOf(Examples::Joined(attacked.members, attacked.others));
+  const std::set<std::int64_t> pool = CollectLabels(Examples::Joined(attacked.members, attacked.others));
   EXPECT_EQ(std::count(first.trained.begin(), first.trained.end(), true), 20);
   for (std::size_t i = 0; i < first.trained.size(); ++i) EXPECT_NE(first.trained[i], second.trained[i]);
   for (const ShadowData& shadow : {first, second}) {
     EXPECT_EQ(shadow.data.train.size(), 50);
     EXPECT_EQ(shadow.data.test.size(), 20);
-    const std::set<std::int64_t> in = LabelsOf(shadow.data.train), out = LabelsOf(shadow.data.test);
+    const std::set<std::int64_t> in = CollectLabels(shadow.data.train), out = CollectLabels(shadow.data.test);
     std::size_t i = 0;
     for (const std::int64_t label : pool)
       EXPECT_EQ(in.contains(label), static_cast<bool>(shadow.trained[i++])) << label;
@@ -118,15 +118,15 @@ TEST(ShadowData, TrainsOnOppositeHalvesAndKeepsTheRest) {
 class Remembered : public ::testing::Test {
  protected:
   Remembered() {
-    constexpr std::int64_t kPictures = 2 * kExamples + kPublic, kPixels = 16;
+    constexpr std::int64_t kImages = 2 * kExamples + kPublic, kPixels = 16;
     std::ofstream images(trials_ / "data/t10k-images-idx3-ubyte", std::ios::binary);
     std::ofstream labels(trials_ / "data/t10k-labels-idx1-ubyte", std::ios::binary);
-    for (const std::int64_t value : {std::int64_t{0x803}, kPictures, kPixels, kPixels})
+    for (const std::int64_t value : {std::int64_t{0x803}, kImages, kPixels, kPixels})
       WriteBigEndian(images, static_cast<std::uint32_t>(value));
-    for (const std::int64_t value : {std::int64_t{0x801}, kPictures})
+    for (const std::int64_t value : {std::int64_t{0x801}, kImages})
       WriteBigEndian(labels, static_cast<std::uint32_t>(value));
     const RngStream stream(9, Purpose::split);
-    for (std::int64_t i = 0; i < kPictures; ++i) {
+    for (std::int64_t i = 0; i < kImages; ++i) {
       const RngStream lane = stream.Lane(static_cast<std::uint64_t>(i));
       labels.put(static_cast<char>(lane.Below(0, 4)));
       for (std::uint64_t k = 1; k <= kPixels * kPixels; ++k) images.put(static_cast<char>(lane.Below(k, 256)));
@@ -134,7 +134,7 @@ class Remembered : public ::testing::Test {
     images.close();
     labels.close();
     trials_.data()->split = {
-        3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kPictures}, {}, {}, {}, {}, {}};
+        3, {0, kExamples}, {kExamples, kExamples + kPublic}, {kExamples + kPublic, kImages}, {}, {}, {}, {}, {}};
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
   }
 
@@ -149,7 +149,7 @@ class Remembered : public ::testing::Test {
     }
     return spec;
   }
-  // By the teacher's answers to 300 public pictures: never asked about a private one.
+  // By the teacher's answers to 300 public images: never asked about a private one.
   [[nodiscard]] TrialSpec Student() const {
     TrialSpec spec = trials_.LabelledStudent();
     spec.network = "logistic";
@@ -248,13 +248,13 @@ TEST_F(Remembered, StudentOfCopiesRefutesItsClaim) {
 
 TEST_F(Remembered, ShadowsNeedATeacherThatIsTrainedHere) {
   AuditedTrial trial = Pipeline("dpsgd", 2);
-  EXPECT_EQ(WhyNoShadows(trial), "");
+  EXPECT_EQ(ExplainNoShadows(trial), "");
   trial.inputs.teacher->spec.method = "loaded";
-  EXPECT_NE(WhyNoShadows(trial).find("its teacher is a file"), std::string::npos);
+  EXPECT_NE(ExplainNoShadows(trial).find("its teacher is a file"), std::string::npos);
   EXPECT_FALSE(Attack(trial).back().ran);
   trial.inputs.teacher.reset();
   trial.inputs.spec.parent = TrialId(7);
-  EXPECT_NE(WhyNoShadows(trial).find("is not there"), std::string::npos);
+  EXPECT_NE(ExplainNoShadows(trial).find("is not there"), std::string::npos);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(Dataset, SplitsAreDisjointAndNormalised) {
   EXPECT_EQ(data->train.Range(0, data->train.size()).sizes(), (std::vector<std::int64_t>{120, 1, 16, 16}));
   const at::Tensor all = at::cat({data->train.labels, data->public_split.labels, data->test.labels});
   for (std::int64_t c = 0; c < 4; ++c) EXPECT_EQ((all == c).sum().item<std::int64_t>(), 50);
-  // Pictures and labels stay together: the bright quarter is the class.
+  // Images and labels stay together: the bright quarter is the class.
   const at::Tensor quarters = at::avg_pool2d(data->test.Range(0, data->test.size()), 8).flatten(1);
   EXPECT_TRUE(quarters.argmax(1).equal(data->test.labels));
 }
@@ -71,7 +71,7 @@ TEST(Dataset, BytesSurviveNormalisation) {
   const TinyTrials tiny;
   const auto data = LoadDataset(storage::PosixEnv(), *tiny.data());
   ASSERT_TRUE(data.ok());
-  const at::Tensor bytes = ToBytes(data->train.Range(0, data->train.size()), data->scale);
+  const at::Tensor bytes = ConvertToBytes(data->train.Range(0, data->train.size()), data->scale);
   EXPECT_EQ(bytes.max().item<std::int64_t>(), 229);
   EXPECT_EQ(bytes.min().item<std::int64_t>(), 0);
 }
@@ -87,7 +87,7 @@ TEST(Dataset, SplitBeyondTheFilesIsRefused) {
 
 TEST(Shifted, MovesEachImageWholePixels) {
   const at::Tensor images = at::randn({20, 2, 9, 11});
-  const at::Tensor moved = Shifted(images, 2, kDigitsScale, RngStream(1, Purpose::shifts));
+  const at::Tensor moved = ShiftImages(images, 2, kDigitsScale, RngStream(1, Purpose::shifts));
   const at::Tensor padded = at::constant_pad_nd(images, {2, 2, 2, 2}, -0.1307 / 0.3081);
   for (std::int64_t i = 0; i < 20; ++i) {
     bool found = false;
@@ -98,7 +98,7 @@ TEST(Shifted, MovesEachImageWholePixels) {
     }
     EXPECT_TRUE(found) << "image " << i;
   }
-  EXPECT_TRUE(Shifted(images, 0, kDigitsScale, RngStream(1, Purpose::shifts)).equal(images));
+  EXPECT_TRUE(ShiftImages(images, 0, kDigitsScale, RngStream(1, Purpose::shifts)).equal(images));
 }
 
 }  // namespace

@@ -14,15 +14,15 @@ namespace {
 const PixelScale kScale{{0.5, 0.4, 0.3}, {0.2, 0.3, 0.4}};
 
 storage::DecodedImage Drawn(std::int64_t row) {
-  storage::DecodedImage picture;
-  picture.whole = {12, 10};
-  picture.region = {0, 0, 12, 10};
-  for (std::int64_t i = 0; i < 360; ++i) picture.rgb.push_back(static_cast<std::uint8_t>((i * 7 + row * 31) % 256));
-  picture.rgb.resize(360 + storage::kImagePadding);
-  return picture;
+  storage::DecodedImage image;
+  image.whole = {12, 10};
+  image.region = {0, 0, 12, 10};
+  for (std::int64_t i = 0; i < 360; ++i) image.rgb.push_back(static_cast<std::uint8_t>((i * 7 + row * 31) % 256));
+  image.rgb.resize(360 + storage::kImagePadding);
+  return image;
 }
 
-// Six pictures of 3 x 12 x 10, as a cache would hold them.
+// Six images of 3 x 12 x 10, as a cache would hold them.
 class StoredExamples : public ::testing::Test {
  protected:
   StoredExamples() {
@@ -91,18 +91,18 @@ TEST(Augmentation, RowsDoNotDependOnTheirBatch) {
        {AugmentationKind::none, AugmentationKind::shift, AugmentationKind::crop_flip,
         AugmentationKind::random_resized_crop, AugmentationKind::affine, AugmentationKind::elastic}) {
     const Augmentation augmentation{kind, 4, kScale};
-    const auto whole = AugmentedBatch(examples, at::arange(9, at::kLong), augmentation, 7, 3, 0);
-    const auto part = AugmentedBatch(examples, at::arange(4, 9, at::kLong), augmentation, 7, 3, 4);
+    const auto whole = MakeAugmentedBatch(examples, at::arange(9, at::kLong), augmentation, 7, 3, 0);
+    const auto part = MakeAugmentedBatch(examples, at::arange(4, 9, at::kLong), augmentation, 7, 3, 4);
     ASSERT_TRUE(whole.ok() && part.ok());
     EXPECT_TRUE(whole->narrow(0, 4, 5).equal(*part));
-    const auto other = AugmentedBatch(examples, at::arange(9, at::kLong), augmentation, 7, 4, 0);
+    const auto other = MakeAugmentedBatch(examples, at::arange(9, at::kLong), augmentation, 7, 4, 0);
     EXPECT_EQ(other->equal(*whole), kind == AugmentationKind::none);
   }
 }
 
 TEST(Augmentation, AMoveIsAPaddedCropInTheColourOfItsChannel) {
   const at::Tensor images = at::randn({30, 2, 9, 11}), black = at::tensor({-1.5F, 2.5F});
-  const at::Tensor moved = Moved(images, 4, black, RngStream(1, Purpose::crops));
+  const at::Tensor moved = MoveImages(images, 4, black, RngStream(1, Purpose::crops));
   const at::Tensor padded = black.view({1, 2, 1, 1}).expand({30, 2, 17, 19}).clone();
   padded.narrow(2, 4, 9).narrow(3, 4, 11).copy_(images);
   for (std::int64_t i = 0; i < 30; ++i) {
@@ -115,7 +115,7 @@ TEST(Augmentation, AMoveIsAPaddedCropInTheColourOfItsChannel) {
 
 TEST(Augmentation, HalfOfTheImagesAreMirrored) {
   const at::Tensor images = at::randn({2000, 1, 2, 3});
-  const at::Tensor out = Mirrored(images, RngStream(5, Purpose::flips));
+  const at::Tensor out = MirrorImages(images, RngStream(5, Purpose::flips));
   std::int64_t mirrored = 0;
   for (std::int64_t i = 0; i < 2000; ++i) {
     const bool same = out[i].equal(images[i]);
@@ -156,10 +156,10 @@ TEST_F(StoredExamples, PicturesAreCutAnewFromTheirFiles) {
   EXPECT_TRUE(examples.HasFiles());
   EXPECT_FALSE(Stored().HasFiles());
   const Augmentation augmentation{AugmentationKind::random_resized_crop, 0, kScale};
-  const auto cut = AugmentedBatch(examples, at::tensor({2}, at::kLong), augmentation, 1, 1, 0);
+  const auto cut = MakeAugmentedBatch(examples, at::tensor({2}, at::kLong), augmentation, 1, 1, 0);
   ASSERT_FALSE(cut.ok());
   EXPECT_EQ(cut.status().message(), "no file of row 13");
-  const auto broken = AugmentedBatch(examples, at::tensor({0}, at::kLong), augmentation, 1, 1, 0);
+  const auto broken = MakeAugmentedBatch(examples, at::tensor({0}, at::kLong), augmentation, 1, 1, 0);
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.status().message().find("row 15"), std::string::npos);
   EXPECT_EQ(reads, 2);

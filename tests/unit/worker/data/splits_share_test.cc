@@ -9,40 +9,39 @@ namespace retort::worker {
 namespace {
 
 TEST(SplitsShare, APrivatePictureInAnotherSplitIsSeenWhicheverItIs) {
-  std::vector<std::string> pictures;
-  for (int i = 0; i < 900; ++i) pictures.push_back("picture " + std::to_string(i));
+  std::vector<std::string> images;
+  for (int i = 0; i < 900; ++i) images.push_back("picture " + std::to_string(i));
   SplitRows rows;
   for (int i = 0; i < 600; ++i) rows.train.push_back(899 - i);
   for (int i = 0; i < 200; ++i) rows.public_split.push_back(i);
   for (int i = 200; i < 300; ++i) rows.test.push_back(i);
   const auto share = [&] {
-    return SplitsShare(rows,
-                       [&](std::int64_t row) { return std::string_view(pictures[static_cast<std::size_t>(row)]); });
+    return SplitsShare(rows, [&](std::int64_t row) { return std::string_view(images[static_cast<std::size_t>(row)]); });
   };
   EXPECT_FALSE(share());
   for (const std::size_t shown : {0U, 199U, 200U, 299U})
     for (const std::size_t hidden : {300U, 555U, 899U}) {
-      const std::string kept = std::exchange(pictures[shown], pictures[hidden]);
+      const std::string kept = std::exchange(images[shown], images[hidden]);
       EXPECT_TRUE(share()) << shown << " is " << hidden;
-      pictures[shown] = kept;
+      images[shown] = kept;
     }
-  pictures[0] = pictures[250];
-  pictures[300] = pictures[301];
+  images[0] = images[250];
+  images[300] = images[301];
   EXPECT_FALSE(share()) << "pictures that stand twice in what is shown, or in what is private";
-  pictures[5] = pictures[400] = "";
+  images[5] = images[400] = "";
   EXPECT_FALSE(share()) << "pictures that are not there are no ones";
 }
 
 TEST(SplitsShare, ValidationPicturesArePrivateAsWell) {
-  const std::vector<std::string> pictures = {"train", "validation", "test", "validation"};
-  const auto picture = [&](std::int64_t row) { return std::string_view(pictures[static_cast<std::size_t>(row)]); };
+  const std::vector<std::string> images = {"train", "validation", "test", "validation"};
+  const auto image = [&](std::int64_t row) { return std::string_view(images[static_cast<std::size_t>(row)]); };
   SplitRows rows;
   rows.train = {0};
   rows.validation = {1};
   rows.test = {2};
-  EXPECT_FALSE(SplitsShare(rows, picture));
+  EXPECT_FALSE(SplitsShare(rows, image));
   rows.test = {2, 3};
-  EXPECT_TRUE(SplitsShare(rows, picture));
+  EXPECT_TRUE(SplitsShare(rows, image));
 }
 
 TEST(SplitsShare, PlacesInTwoPartsAreSeen) {

@@ -16,16 +16,16 @@ at::Tensor Image(const std::vector<float>& values, std::int64_t height, std::int
   return at::tensor(values).reshape({1, 1, height, width});
 }
 
-at::Tensor MoveOnly(const at::Tensor& image, const AffineMove& move) { return Warped(image, move, {}, kBlack); }
+at::Tensor MoveOnly(const at::Tensor& image, const AffineMove& move) { return WarpImages(image, move, {}, kBlack); }
 
 const at::Tensor kNine = Image({1, 2, 3, 4, 5, 6, 7, 8, 9}, 3, 3);
 
 TEST(Warping, AMoveOfNothingReturnsTheImage) {
   const at::Tensor images = at::randn({5, 3, 28, 28}), black = at::tensor({-1.0F, 0.5F, 2.0F});
-  EXPECT_TRUE(Warped(images, {}, {}, black).equal(images));
+  EXPECT_TRUE(WarpImages(images, {}, {}, black).equal(images));
   EXPECT_TRUE(WarpAtRandom(images, {0, 0, 0, 0, 0}, black, RngStream(1, Purpose::warps)).equal(images));
   const at::Tensor oblong = at::randn({2, 3, 9, 14});
-  EXPECT_TRUE(Warped(oblong, {}, {}, black).equal(oblong));
+  EXPECT_TRUE(WarpImages(oblong, {}, {}, black).equal(oblong));
 }
 
 TEST(Warping, ATranslationIsThatOfTheHand) {
@@ -58,10 +58,10 @@ TEST(Warping, WhatMovesInIsTheBlackOfItsChannel) {
   const at::Tensor images = at::ones({1, 3, 8, 8}), black = at::tensor({-1.0F, 0.25F, -3.0F});
   for (const AffineMove& move :
        {AffineMove{0, 1, 0, 8, 0}, AffineMove{0, 1, 0, 0, -8}, AffineMove{0, 1, 0, 1e9, 1e9}}) {
-    const at::Tensor out = Warped(images, move, {}, black);
+    const at::Tensor out = WarpImages(images, move, {}, black);
     EXPECT_TRUE(out.equal(black.view({1, 3, 1, 1}).expand_as(out)));
   }
-  const at::Tensor turned = Warped(images, {kQuarterTurn / 2}, {}, black);
+  const at::Tensor turned = WarpImages(images, {kQuarterTurn / 2}, {}, black);
   for (std::int64_t c = 0; c < 3; ++c) {
     EXPECT_EQ(turned[0][c][0][0].item<float>(), black[c].item<float>());
     EXPECT_EQ(turned[0][c][4][4].item<float>(), 1);
@@ -77,12 +77,12 @@ TEST(Warping, AFieldIsItsNodesAtTheNodesAndSmoothBetween) {
   const at::Tensor image = want.clone();
   want[0][0][0][1] = 2;  // from its right neighbour
   want[0][0][2][3] = 9;  // between 7 and 11
-  EXPECT_TRUE(Warped(image, {}, field, kBlack).equal(want));
+  EXPECT_TRUE(WarpImages(image, {}, field, kBlack).equal(want));
   // Constant fields are translations at every pixel, also between nodes.
   DisplacementField all;
   all.down.fill(2);
   const at::Tensor large = at::randn({1, 1, 28, 28});
-  EXPECT_TRUE(at::allclose(Warped(large, {}, all, kBlack), MoveOnly(large, {0, 1, 0, -2, 0}), 0, 1e-4));
+  EXPECT_TRUE(at::allclose(WarpImages(large, {}, all, kBlack), MoveOnly(large, {0, 1, 0, -2, 0}), 0, 1e-4));
 }
 
 TEST(Warping, ARowIsTheSameAloneAndAmongOthers) {

@@ -16,13 +16,13 @@ std::int64_t Rightly(const at::Tensor& classes, const at::Tensor& truth) {
 // Three classes of 100 rows each, told apart by scores with noise; the last class's scores lie lower by `bias`.
 std::pair<at::Tensor, at::Tensor> Scores(double bias) {
   const at::Tensor truth = at::arange(300, at::kLong).remainder(3);
-  const at::Tensor scores = at::one_hot(truth, 3).to(at::kFloat) + NormalRows(300, 3, RngStream(4)) * 0.3;
+  const at::Tensor scores = at::one_hot(truth, 3).to(at::kFloat) + DrawNormalRows(300, 3, RngStream(4)) * 0.3;
   scores.select(1, 2).sub_(bias);
   return {scores, truth};
 }
 
 TEST(AssignBalancedClasses, SharesTheRowsOutEvenly) {
-  const at::Tensor scores = NormalRows(1000, 10, RngStream(3)) + at::arange(10) * 0.5;
+  const at::Tensor scores = DrawNormalRows(1000, 10, RngStream(3)) + at::arange(10) * 0.5;
   const at::Tensor counts = at::bincount(AssignBalancedClasses(scores), {}, 10);
   EXPECT_GE(counts.min().item<std::int64_t>(), 90);
   EXPECT_LE(counts.max().item<std::int64_t>(), 110);

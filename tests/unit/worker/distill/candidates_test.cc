@@ -18,11 +18,11 @@ Set Marked(const at::Tensor& row) {
 }
 
 Set Likely(const std::vector<float>& p, double threshold) {
-  return Marked(LikelyCandidates(at::tensor(p).unsqueeze(0), threshold)[0]);
+  return Marked(SelectLikelyCandidates(at::tensor(p).unsqueeze(0), threshold)[0]);
 }
 
 Set Top(const std::vector<float>& scores, std::int64_t k) {
-  return Marked(TopCandidates(at::tensor(scores).unsqueeze(0), k)[0]);
+  return Marked(SelectTopCandidates(at::tensor(scores).unsqueeze(0), k)[0]);
 }
 
 TEST(LikelyCandidates, AreTheClassesAboveTheThreshold) {
@@ -54,7 +54,7 @@ TEST(TopCandidates, AreTheMostLikelyK) {
 TEST(TopCandidates, AreExactlyKWhereClassesTie) {
   EXPECT_EQ(Top({1, 1, 1, 1, 1}, 3), (Set{0, 1, 2}));
   EXPECT_EQ(Top({0, 2, 1, 1, 1}, 3), (Set{1, 2, 3}));
-  const at::Tensor ties = TopCandidates(at::zeros({50, 100}), 7);
+  const at::Tensor ties = SelectTopCandidates(at::zeros({50, 100}), 7);
   EXPECT_TRUE(ties.narrow(1, 0, 7).all().item<bool>());
   EXPECT_EQ(ties.sum().item<std::int64_t>(), 350);
 }

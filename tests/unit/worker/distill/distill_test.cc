@@ -42,9 +42,9 @@ TEST(GeneratorLoss, IsTheGradientOfItsObjective) {
   for (const GeneratorForm form : {GeneratorForm::dafl, GeneratorForm::printed, GeneratorForm::printed_sums}) {
     const Outputs o;
     const at::Tensor objective = Objective(o, weights, form);
-    const auto want = VectorJacobian({objective}, {at::ones({}, at::kDouble)}, {o.logits, o.features});
+    const auto want = ComputeVectorJacobian({objective}, {at::ones({}, at::kDouble)}, {o.logits, o.features});
     const GeneratorGradient got =
-        GeneratorLoss({o.logits, o.features}, o.targets, weights, form, o.logits.size(0), *solo).value();
+        ComputeGeneratorLoss({o.logits, o.features}, o.targets, weights, form, o.logits.size(0), *solo).value();
     EXPECT_TRUE(at::allclose(got.logits, want[0], 1e-9, 1e-12));
     EXPECT_TRUE(at::allclose(got.features, want[1], 1e-9, 1e-12));
     EXPECT_NEAR(got.loss.item<double>(), objective.item<double>(), 1e-9);
@@ -58,7 +58,7 @@ TEST(GeneratorLoss, ARowOfZeroFeaturesHasNoGradient) {
   o.features[2].zero_();
   const auto solo = MakeSoloCollective();
   const GeneratorGradient got =
-      GeneratorLoss({o.logits, o.features}, {}, {0, 0, 1}, GeneratorForm::printed_sums, 6, *solo).value();
+      ComputeGeneratorLoss({o.logits, o.features}, {}, {0, 0, 1}, GeneratorForm::printed_sums, 6, *solo).value();
   EXPECT_EQ(got.features[2].abs().max().item<double>(), 0);
   EXPECT_NEAR(got.features[0].norm().item<double>(), 1, 1e-12);
   EXPECT_NEAR(got.loss.item<double>(), 5 * std::sqrt(7), 1e-12);
@@ -68,23 +68,23 @@ TEST(GeneratorLoss, LeavesOutTheTargetsThatAreNotThere) {
   const Outputs o;
   const auto solo = MakeSoloCollective();
   const GeneratorGradient got =
-      GeneratorLoss({o.logits, o.features}, {}, {0, 0, 0}, GeneratorForm::dafl, o.logits.size(0), *solo).value();
+      ComputeGeneratorLoss({o.logits, o.features}, {}, {0, 0, 0}, GeneratorForm::dafl, o.logits.size(0), *solo).value();
   EXPECT_EQ(got.logits.abs().max().item<double>(), 0);
   EXPECT_EQ(got.features.abs().max().item<double>(), 0);
 }
 
 // y = p - gamma g~ injected at the logits it was made at is gamma g~, whatever cross-entropy would round away.
 TEST(SoftTarget, InjectsTheReleaseWhereItIsUsedOnce) {
-  const at::Tensor logits = at::randn({8, 10}), released = release::ZeroSum(at::randn({8, 10}) * 1e-3);
+  const at::Tensor logits = at::randn({8, 10}), released = release::SubtractRowMean(at::randn({8, 10}) * 1e-3);
   const double gamma = 250;
-  const at::Tensor y = release::SoftTarget(logits, released, gamma);
+  const at::Tensor y = release::ComputeSoftTarget(logits, released, gamma);
   const at::Tensor p = at::softmax(logits, 1);
   EXPECT_TRUE(at::allclose(p * y.sum(1, true) - y, gamma * released, 1e-4, 1e-6));
 }
 
 TEST(ZeroSum, LeavesNoMeanAndChangesNothingElse) {
   const at::Tensor x = at::randn({8, 10});
-  const at::Tensor z = release::ZeroSum(x);
+  const at::Tensor z = release::SubtractRowMean(x);
   EXPECT_LT(z.sum(1).abs().max().item<double>(), 1e-5);
   EXPECT_TRUE(at::allclose(z - x, (z - x).narrow(1, 0, 1).expand_as(x), 0, 1e-6));
 }
@@ -93,7 +93,8 @@ TEST(Learner, DescendsTheCrossEntropyToItsTargets) {
   auto network = std::move(MakeNetwork("logistic", {1, 4, 4}, 3, RngStream(1, Purpose::parameters))).value();
   const auto solo = MakeSoloCollective();
   Learner learner(std::move(network), *solo);
-  const at::Tensor images = at::randn({32, 1, 4, 4}), targets = OneHotTargets(at::randint(3, {32}, at::kLong), 3, 0.1);
+  const at::Tensor images = at::randn({32, 1, 4, 4}),
+                   targets = MakeOneHotTargets(at::randint(3, {32}, at::kLong), 3, 0.1);
   const double first = learner.Teach(OwnMinibatch(images, targets, *solo), 0.05, std::nullopt).value().item<double>();
   double last = first;
   for (int i = 0; i < 50; ++i)
@@ -110,7 +111,7 @@ TEST(Learner, InjectsTheGradientOfTheSoftenedCrossEntropy) {
   const at::Tensor logits = network->Forward(images).logits;
   const at::Tensor loss =
       -(targets * at::log_softmax(logits / kTemperature, 1)).sum(1).mean() * kTemperature * kTemperature;
-  const auto want = VectorJacobian({loss}, {at::ones({})}, leaves);
+  const auto want = ComputeVectorJacobian({loss}, {at::ones({})}, leaves);
   const auto solo = MakeSoloCollective();
   Learner learner(std::move(network), *solo);
   const at::Tensor got = learner.Teach(OwnMinibatch(images, targets, *solo), 0, std::nullopt, kTemperature).value();

@@ -17,17 +17,17 @@ std::unique_ptr<Network> Make(const std::string& name, ImageShape shape) {
   return std::move(MakeNetwork(name, shape, 10, RngStream(1, Purpose::parameters))).value();
 }
 
-Result<MiddleLayer> HintOf(const std::string& name, ImageShape shape) {
+Result<MiddleLayer> FindHint(const std::string& name, ImageShape shape) {
   const std::vector<Layer> layers = MakeLayers(name, 10).value();
   return FindHintLayer(layers, PlanLayers(layers, shape).value(), shape);
 }
 
 Result<MiddleLayer> GuidedBy(const std::string& teacher, const std::string& student, ImageShape shape) {
-  return FindGuidedLayer(PlanLayers(MakeLayers(student, 10).value(), shape).value(), HintOf(teacher, shape).value());
+  return FindGuidedLayer(PlanLayers(MakeLayers(student, 10).value(), shape).value(), FindHint(teacher, shape).value());
 }
 
 TEST(HintLayers, AreThoseOfTheAuthorsCode) {
-  const MiddleLayer hint = HintOf("conv-large", {3, 32, 32}).value();
+  const MiddleLayer hint = FindHint("conv-large", {3, 32, 32}).value();
   EXPECT_EQ(hint.channels, 128);
   EXPECT_EQ(hint.height, 16);
   const MiddleLayer guided = GuidedBy("conv-large", "conv-small", {3, 32, 32}).value();
@@ -52,14 +52,15 @@ TEST(HintLayers, NothingBehindThemReadsAnythingBeforeThem) {
 }
 
 TEST(HintLayers, NetworksWithoutOneSayWhatIsMissing) {
-  EXPECT_NE(HintOf("logistic", {1, 28, 28}).status().message().find("no layer to take a hint from"), std::string::npos);
+  EXPECT_NE(FindHint("logistic", {1, 28, 28}).status().message().find("no layer to take a hint from"),
+            std::string::npos);
   const Status status = GuidedBy("tanh-cnn", "conv-small", {1, 28, 28}).status();
   EXPECT_NE(status.message().find("no layer of 13 x 13 pixels"), std::string::npos) << status.message();
 }
 
 TEST(Network, RunsUpToALayerAsItDoesOnTheWay) {
   const auto network = Make("resnet18-cifar", {3, 16, 16});
-  const MiddleLayer hint = HintOf("resnet18-cifar", {3, 16, 16}).value();
+  const MiddleLayer hint = FindHint("resnet18-cifar", {3, 16, 16}).value();
   const at::Tensor images = at::randn({4, 3, 16, 16});
   LayerTrace trace;
   const at::Tensor logits = network->Forward(images, std::nullopt, &trace).logits;

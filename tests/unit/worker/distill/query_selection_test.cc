@@ -17,13 +17,13 @@ namespace {
 
 using Rows = std::vector<std::int64_t>;
 
-Rows RowsOf(const at::Tensor& rows) {
+Rows MakeRows(const at::Tensor& rows) {
   const auto* row = rows.const_data_ptr<std::int64_t>();
   return {row, row + rows.numel()};
 }
 
 at::Tensor LogitsFrom(std::uint64_t seed, std::int64_t n, std::int64_t classes) {
-  return NormalRows(n, classes, RngStream(seed, Purpose::queries)) * 2;
+  return DrawNormalRows(n, classes, RngStream(seed, Purpose::queries)) * 2;
 }
 
 double Divergence(const at::Tensor& log_p, std::int64_t i, std::int64_t j) {
@@ -48,7 +48,7 @@ TEST(KCentre, TakesTheFarthestRowEachTime) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     const at::Tensor log_p = at::log_softmax(LogitsFrom(seed, 37, 4) / 3, 1);
     const RngStream stream(seed, Purpose::queries);
-    const Rows got = RowsOf(KCentreQueries(log_p, 20, stream));
+    const Rows got = MakeRows(SelectKCentreQueries(log_p, 20, stream));
     Rows want = {stream.Below(0, 37)};
     while (want.size() < 20) want.push_back(Farthest(log_p, want));
     EXPECT_EQ(got, want);
@@ -58,7 +58,7 @@ TEST(KCentre, TakesTheFarthestRowEachTime) {
 TEST(KCentre, StartsFromAskedPicturesWithoutRepeats) {
   const at::Tensor log_p = at::log_softmax(LogitsFrom(4, 30, 3), 1);
   Rows want = {7, 3, 21};
-  const Rows got = RowsOf(KCentreQueries(log_p, 27, RngStream(1, Purpose::queries), want));
+  const Rows got = MakeRows(SelectKCentreQueries(log_p, 27, RngStream(1, Purpose::queries), want));
   for (int i = 0; i < 27; ++i) {
     want.push_back(Farthest(log_p, want));
     EXPECT_EQ(got[static_cast<std::size_t>(i)], want.back());
@@ -69,7 +69,7 @@ TEST(KCentre, StartsFromAskedPicturesWithoutRepeats) {
 TEST(KCentre, EqualRowsAndCertainStudentsAreTakenOnceEach) {
   at::Tensor logits = at::zeros({40, 3});
   logits.narrow(0, 20, 20).select(1, 0).fill_(400);  // probabilities that round to 0
-  const Rows got = RowsOf(KCentreQueries(at::log_softmax(logits, 1), 40, RngStream(1, Purpose::queries)));
+  const Rows got = MakeRows(SelectKCentreQueries(at::log_softmax(logits, 1), 40, RngStream(1, Purpose::queries)));
   EXPECT_EQ(std::set<std::int64_t>(got.begin(), got.end()).size(), 40U);
   EXPECT_NE(got[0] < 20, got[1] < 20) << "the second row is of the other kind";
 }
@@ -77,7 +77,7 @@ TEST(KCentre, EqualRowsAndCertainStudentsAreTakenOnceEach) {
 TEST(KCentre, TilesGiveWhatOneRowAtATimeGives) {
   const at::Tensor log_p = at::log_softmax(LogitsFrom(5, 1300, 10), 1);
   Rows chosen = {11};
-  const Rows got = RowsOf(KCentreQueries(log_p, 6, RngStream(1, Purpose::queries), chosen));
+  const Rows got = MakeRows(SelectKCentreQueries(log_p, 6, RngStream(1, Purpose::queries), chosen));
   for (const std::int64_t row : got) {
     const at::Tensor p = log_p.to(at::kDouble).exp();
     at::Tensor nearest = at::full({1300}, std::numeric_limits<double>::infinity(), at::kDouble);
@@ -96,15 +96,15 @@ TEST(Margin, TakesTheLeastDifferencesOfTheTwoLargest) {
     margins.emplace_back(row[4] - row[3], i);
   }
   std::sort(margins.begin(), margins.end());
-  const Rows got = RowsOf(MarginQueries(p, 12));
+  const Rows got = MakeRows(SelectMarginQueries(p, 12));
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(got[i], margins[i].second);
 }
 
 TEST(Random, IsAUniformSubsetThatTheStreamFixes) {
-  const Rows got = RowsOf(RandomQueries(100, 30, RngStream(1, Purpose::queries)));
+  const Rows got = MakeRows(DrawRandomQueries(100, 30, RngStream(1, Purpose::queries)));
   EXPECT_EQ(std::set<std::int64_t>(got.begin(), got.end()).size(), 30U);
-  EXPECT_EQ(got, RowsOf(RandomQueries(100, 30, RngStream(1, Purpose::queries))));
-  EXPECT_NE(got, RowsOf(RandomQueries(100, 30, RngStream(2, Purpose::queries))));
+  EXPECT_EQ(got, MakeRows(DrawRandomQueries(100, 30, RngStream(1, Purpose::queries))));
+  EXPECT_NE(got, MakeRows(DrawRandomQueries(100, 30, RngStream(2, Purpose::queries))));
 }
 
 // Three clusters of 10, 5 and 5 rows; eight places: four, two and two by margin.
@@ -133,12 +133,12 @@ TEST(Diverse, IsMarginWithinTheClustersOfWhatTheStudentSays) {
   const RngStream stream(3, Purpose::queries);
   const at::Tensor soft = log_p.exp(), centred = soft - soft.mean(0, true);
   const Rows cluster = ComputeKMeansClusters(centred / centred.square().mean(0, true).sqrt(), 3, stream);
-  EXPECT_EQ(RowsOf(DiverseQueries(p, log_p, 30, stream)),
-            SpreadOverClusters(RowsOf(MarginQueries(p, 90)), cluster, 30));
+  EXPECT_EQ(MakeRows(SelectDiverseQueries(p, log_p, 30, stream)),
+            SpreadOverClusters(MakeRows(SelectMarginQueries(p, 90)), cluster, 30));
 }
 
 TEST(KMeans, FindsClustersThatLieApart) {
-  at::Tensor points = NormalRows(60, 2, RngStream(1, Purpose::queries)) * 0.1;
+  at::Tensor points = DrawNormalRows(60, 2, RngStream(1, Purpose::queries)) * 0.1;
   points.narrow(0, 20, 20).select(1, 0).add_(5);
   points.narrow(0, 40, 20).select(1, 1).add_(5);
   const Rows got = ComputeKMeansClusters(points, 3, RngStream(2, Purpose::queries));
@@ -155,7 +155,7 @@ TEST(SelectQueries, NeverAsksTwice) {
   const at::Tensor logits = LogitsFrom(9, 40, 4);
   const Rows asked = {3, 17, 18, 30};
   for (const Selection selection : {Selection::k_centre, Selection::random, Selection::margin, Selection::diverse}) {
-    const Rows got = RowsOf(SelectQueries(selection, logits, 3, 36, RngStream(1, Purpose::queries), asked));
+    const Rows got = MakeRows(SelectQueries(selection, logits, 3, 36, RngStream(1, Purpose::queries), asked));
     std::set<std::int64_t> all(got.begin(), got.end());
     for (const std::int64_t row : asked) EXPECT_FALSE(all.contains(row));
     EXPECT_EQ(all.size(), 36U);
@@ -170,8 +170,8 @@ TEST(SelectQueries, RoundingOfTheLogitsChoosesNoOtherRows) {
     const at::Tensor rounded = logits + LogitsFrom(seed + 200, 200, 10).sign() * 1e-7;
     ASSERT_FALSE(rounded.equal(logits));
     for (const Selection selection : {Selection::k_centre, Selection::margin, Selection::diverse})
-      EXPECT_EQ(RowsOf(SelectQueries(selection, logits, 3, 40, stream)),
-                RowsOf(SelectQueries(selection, rounded, 3, 40, stream)))
+      EXPECT_EQ(MakeRows(SelectQueries(selection, logits, 3, 40, stream)),
+                MakeRows(SelectQueries(selection, rounded, 3, 40, stream)))
           << seed << ", selection " << static_cast<int>(selection);
   }
 }
@@ -181,7 +181,7 @@ TEST(SelectQueries, RoundingOfTheLogitsChoosesNoOtherRows) {
 TEST(KCentre, SelectsTwentyThousandOfFortyThousandInSeconds) {
   const at::Tensor log_p = at::log_softmax(LogitsFrom(10, 40'000, 10) / 3, 1);
   const auto began = std::chrono::steady_clock::now();
-  const at::Tensor got = KCentreQueries(log_p, 20'000, RngStream(1, Purpose::queries));
+  const at::Tensor got = SelectKCentreQueries(log_p, 20'000, RngStream(1, Purpose::queries));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   RecordProperty("seconds", std::to_string(seconds));
   EXPECT_EQ(std::get<0>(at::_unique(got)).numel(), 20'000);

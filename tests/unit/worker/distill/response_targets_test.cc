@@ -21,7 +21,7 @@ double Law(std::int64_t y, std::int64_t r, const at::Tensor& candidates) {
 
 struct Case {
   at::Tensor logits = at::randn({kRows, kClasses}, at::kDouble);
-  at::Tensor candidates = TopCandidates(at::randn({kRows, kClasses}), 3);
+  at::Tensor candidates = SelectTopCandidates(at::randn({kRows, kClasses}), 3);
   std::int64_t members = 1;
   at::Tensor answers = at::zeros({kRows, kClasses}, at::kInt);
 
@@ -59,7 +59,8 @@ TEST(ExpectedClasses, ProbabilitiesLessThemAreTheSlopeOfTheSurprise) {
   for (const std::int64_t members : {1, 4}) {
     const Case c(members);
     const at::Tensor p = at::softmax(c.logits, 1);
-    const at::Tensor slope = p - ExpectedClasses(p.log().to(at::kFloat), c.annotation(), kEpsilon0).to(at::kDouble);
+    const at::Tensor slope =
+        p - ComputeExpectedClasses(p.log().to(at::kFloat), c.annotation(), kEpsilon0).to(at::kDouble);
     for (std::int64_t row = 0; row < kRows; ++row) {
       for (std::int64_t j = 0; j < kClasses; ++j) {
         constexpr double kStep = 1e-5;
@@ -76,7 +77,8 @@ TEST(ExpectedClasses, ProbabilitiesLessThemAreTheSlopeOfTheSurprise) {
 TEST(ExpectedClasses, AreADistribution) {
   at::manual_seed(4);
   const Case c(3);
-  const at::Tensor expected = ExpectedClasses(at::log_softmax(c.logits, 1).to(at::kFloat), c.annotation(), kEpsilon0);
+  const at::Tensor expected =
+      ComputeExpectedClasses(at::log_softmax(c.logits, 1).to(at::kFloat), c.annotation(), kEpsilon0);
   EXPECT_TRUE(expected.sum(1).allclose(at::ones({kRows})));
   EXPECT_TRUE(expected.ge(0).all().item<bool>());
 }
@@ -85,7 +87,7 @@ TEST(ExpectedClasses, AreTheAnswerAtLargeEpsilonOverAllClasses) {
   at::manual_seed(5);
   Case c;
   c.candidates.fill_(true);
-  const at::Tensor expected = ExpectedClasses(at::log_softmax(c.logits, 1).to(at::kFloat), c.annotation(), 700);
+  const at::Tensor expected = ComputeExpectedClasses(at::log_softmax(c.logits, 1).to(at::kFloat), c.annotation(), 700);
   EXPECT_TRUE(expected.allclose(c.answers.to(at::kFloat)));
 }
 
@@ -94,7 +96,7 @@ TEST(ExpectedClasses, KeepWhatTheAnswerCannotTellApart) {
   at::manual_seed(6);
   const Case c;
   const at::Tensor log_p = at::log_softmax(c.logits, 1).to(at::kFloat);
-  const at::Tensor ratio = ExpectedClasses(log_p, c.annotation(), kEpsilon0) / log_p.exp();
+  const at::Tensor ratio = ComputeExpectedClasses(log_p, c.annotation(), kEpsilon0) / log_p.exp();
   for (std::int64_t row = 0; row < kRows; ++row) {
     const at::Tensor outside = ratio[row].masked_select(c.candidates[row].logical_not());
     EXPECT_NEAR(outside[0].item<float>(), outside[1].item<float>(), 1e-5);
@@ -105,7 +107,7 @@ TEST(ExpectedClasses, StayFiniteForAStudentThatIsSureOfAnotherClass) {
   at::Tensor log_p = at::full({1, 3}, -200.0F);
   log_p[0][2] = 0;
   const at::Tensor annotation = at::tensor({1.0F, 0.0F, 0.0F}).unsqueeze(0);
-  const at::Tensor expected = ExpectedClasses(log_p, annotation, 700);
+  const at::Tensor expected = ComputeExpectedClasses(log_p, annotation, 700);
   EXPECT_TRUE(expected.isfinite().all().item<bool>());
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // Two bunches of directions, a right angle apart.
 at::Tensor Bunches(std::int64_t each) {
-  at::Tensor features = NormalRows(2 * each, 6, RngStream(5)) * 0.1;
+  at::Tensor features = DrawNormalRows(2 * each, 6, RngStream(5)) * 0.1;
   features.slice(0, 0, each).select(1, 0).add_(1);
   features.slice(0, each).select(1, 1).add_(1);
   return features;
@@ -34,7 +34,7 @@ at::Tensor Dense(const at::Tensor& features, std::int64_t neighbours) {
 
 TEST(SimilarityGraph, PropagatesAsTheInverseOfTheMatrixWrittenOut) {
   const at::Tensor features = Bunches(20);
-  const at::Tensor labels = NormalRows(40, 3, RngStream(6));
+  const at::Tensor labels = DrawNormalRows(40, 3, RngStream(6));
   for (const double share : {0.0, 0.5, 0.99}) {
     const at::Tensor matrix = at::eye(40, at::kDouble) - Dense(features, 4) * share;
     const at::Tensor expected = at::matmul(at::linalg_inv(matrix), labels.to(at::kDouble)) * (1 - share);
@@ -90,7 +90,7 @@ TEST(SimilarityGraph, RowsOfZerosKeepTheirLabelsToThemselves) {
 
 TEST(SimilarityGraph, JoinsAllRowsWhereThereAreFewerThanNeighbours) {
   const at::Tensor features = Bunches(2);
-  const at::Tensor labels = NormalRows(4, 2, RngStream(1));
+  const at::Tensor labels = DrawNormalRows(4, 2, RngStream(1));
   EXPECT_TRUE(at::equal(SimilarityGraph(features, 3).PropagateLabels(labels, 0.7),
                         SimilarityGraph(features, 50).PropagateLabels(labels, 0.7)));
 }

@@ -13,8 +13,8 @@ namespace {
 
 class SpectralPlacesTest : public ::testing::Test {
  protected:
-  at::Tensor others_ = NormalRows(30, 5, RngStream(1)), basis_ = NormalRows(30, 3, RngStream(2));
-  at::Tensor features_ = NormalRows(8, 5, RngStream(3));
+  at::Tensor others_ = DrawNormalRows(30, 5, RngStream(1)), basis_ = DrawNormalRows(30, 3, RngStream(2));
+  at::Tensor features_ = DrawNormalRows(8, 5, RngStream(3));
 };
 
 // The three nearest by cosine, written out.

@@ -14,14 +14,14 @@
 namespace retort::worker::vote_regression_test {
 namespace {
 
-constexpr std::int64_t kAsked = 400, kPictures = 1000, kValues = 20, kClasses = 5;
+constexpr std::int64_t kAsked = 400, kImages = 1000, kValues = 20, kClasses = 5;
 constexpr double kNoise = 30;
 
 struct Votes {
-  at::Tensor features = NormalRows(kPictures, kValues, RngStream(1));
-  at::Tensor map = NormalRows(kClasses, kValues, RngStream(2)) * 4;
+  at::Tensor features = DrawNormalRows(kImages, kValues, RngStream(1));
+  at::Tensor map = DrawNormalRows(kClasses, kValues, RngStream(2)) * 4;
   at::Tensor clean = at::matmul(features, map.t());
-  at::Tensor noise = NormalRows(kAsked, kClasses, RngStream(3)) * kNoise;
+  at::Tensor noise = DrawNormalRows(kAsked, kClasses, RngStream(3)) * kNoise;
   at::Tensor released = clean.narrow(0, 0, kAsked) + 100 + noise;
 };
 
@@ -36,7 +36,7 @@ TEST(VoteRegression, PredictsPicturesThatWereNotAsked) {
   const double of_votes = ShareRight(votes.released, votes.clean.narrow(0, 0, kAsked));
   EXPECT_LT(of_votes, 0.6);
   EXPECT_GT(ShareRight(said.narrow(0, 0, kAsked), votes.clean.narrow(0, 0, kAsked)), of_votes + 0.2);
-  EXPECT_GT(ShareRight(said.narrow(0, kAsked, kPictures - kAsked), votes.clean.narrow(0, kAsked, kPictures - kAsked)),
+  EXPECT_GT(ShareRight(said.narrow(0, kAsked, kImages - kAsked), votes.clean.narrow(0, kAsked, kImages - kAsked)),
             of_votes + 0.2);
 }
 

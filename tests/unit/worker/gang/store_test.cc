@@ -98,7 +98,7 @@ TEST(GangStore, StrangersWithoutTheSecretAreTurnedAway) {
   EXPECT_TRUE(member->check({"key"}));
 }
 
-std::uint16_t PortOf(const GangStore& store) {
+std::uint16_t GetPort(const GangStore& store) {
   const std::string address = store.address();
   return static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1)));
 }
@@ -112,7 +112,7 @@ bool IsClosed(const StoreSocket& socket, std::chrono::milliseconds wait) {
 TEST(GangStore, SilentStrangerIsDroppedAndAMemberIsNot) {
   const auto store = OpenGangStore("127.0.0.1", {milliseconds(200), 64}).value();
   const auto member = Connect(*store);
-  const StoreSocket stranger = ConnectTo("127.0.0.1", PortOf(*store), Soon()).value();
+  const StoreSocket stranger = ConnectTo("127.0.0.1", GetPort(*store), Soon()).value();
   EXPECT_TRUE(IsClosed(stranger, milliseconds(5000)));
   member->set("key", std::vector<std::uint8_t>{1});
   EXPECT_TRUE(member->check({"key"}));
@@ -121,7 +121,7 @@ TEST(GangStore, SilentStrangerIsDroppedAndAMemberIsNot) {
 TEST(GangStore, StrangersDoNotLockAMemberOut) {
   const auto store = OpenGangStore("127.0.0.1", {milliseconds(60'000), 4}).value();
   std::vector<StoreSocket> strangers;
-  for (int i = 0; i < 7; ++i) strangers.push_back(ConnectTo("127.0.0.1", PortOf(*store), Soon()).value());
+  for (int i = 0; i < 7; ++i) strangers.push_back(ConnectTo("127.0.0.1", GetPort(*store), Soon()).value());
   const auto member = Connect(*store);
   member->set("key", std::vector<std::uint8_t>{1});
   EXPECT_TRUE(member->check({"key"}));
@@ -132,7 +132,7 @@ TEST(GangStore, StrangersDoNotLockAMemberOut) {
 
 TEST(GangStore, StrangerCannotMakeItKeepALongFrame) {
   const auto store = OpenGangStore("127.0.0.1").value();
-  const StoreSocket stranger = ConnectTo("127.0.0.1", PortOf(*store), Soon()).value();
+  const StoreSocket stranger = ConnectTo("127.0.0.1", GetPort(*store), Soon()).value();
   ASSERT_TRUE(SendAll(stranger, std::string("\201\0\0\0", 4), Soon()).ok());  // 129 bytes to come
   EXPECT_TRUE(IsClosed(stranger, milliseconds(5000)));
 }
@@ -152,7 +152,7 @@ TEST(GangStore, WithoutADescriptorItWaitsInsteadOfSpinning) {
   none.rlim_cur = 3;  // whatever is open stays open
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(PortOf(*store));
+  address.sin_port = htons(GetPort(*store));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   const int connected = connect(waiting.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);

@@ -127,7 +127,7 @@ TEST(GangBatchNorm, IsBatchNormOfTheWholeBatchForwardsAndBackwards) {
   const at::Tensor whole = x.clone().requires_grad_(true), w = weight.clone().requires_grad_(true),
                    b = bias.clone().requires_grad_(true);
   const at::Tensor want = at::batch_norm(whole, w, b, {}, {}, true, 0, 1e-5, false);
-  const auto gradients = VectorJacobian({want}, {seed}, {whole, w, b});
+  const auto gradients = ComputeVectorJacobian({want}, {seed}, {whole, w, b});
   for (const int size : {1, 2, 4}) {
     InGang(size, [&](Collective& gang) {
       const RowShare share = ComputeRowShare(6, gang);
@@ -135,7 +135,7 @@ TEST(GangBatchNorm, IsBatchNormOfTheWholeBatchForwardsAndBackwards) {
                        ob = bias.clone().requires_grad_(true);
       const at::Tensor y = GangBatchNorm(own, ow, ob, 1e-5, gang);
       EXPECT_TRUE(at::allclose(y, Own(want, share), 1e-4, 1e-5));
-      const auto got = VectorJacobian({y}, {Own(seed, share)}, {own, ow, ob});
+      const auto got = ComputeVectorJacobian({y}, {Own(seed, share)}, {own, ow, ob});
       EXPECT_TRUE(at::allclose(got[0], Own(gradients[0], share), 1e-3, 1e-5));
       at::Tensor sum = got[1].clone();
       ASSERT_TRUE(gang.AllReduceSum(sum).ok());

@@ -65,7 +65,8 @@ class DenseTrial : public ::testing::Test {
   static double Moved(const storage::AttemptFile& file, const storage::AttemptFile& drawn) {
     double most = 0;
     for (std::size_t i = 0; i < file.parameters.size(); ++i) {
-      const at::Tensor change = FromBlob(file.parameters[i]).value() - FromBlob(drawn.parameters[i]).value();
+      const at::Tensor change =
+          MakeTensorFromBlob(file.parameters[i]).value() - MakeTensorFromBlob(drawn.parameters[i]).value();
       most = std::max(most, change.abs().max().item<double>());
     }
     return most;

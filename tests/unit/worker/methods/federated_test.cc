@@ -74,7 +74,8 @@ TEST(FederatedAveraging, KeepsTheCommonParametersWhereNobodyMoves) {
   const storage::AttemptFile start = RunIn(tiny, drawn, "drawn");
   ASSERT_EQ(moved.parameters.size(), start.parameters.size());
   for (std::size_t i = 0; i < moved.parameters.size(); ++i) {
-    EXPECT_TRUE(at::allclose(FromBlob(moved.parameters[i]).value(), FromBlob(start.parameters[i]).value(), 0, 1e-12));
+    EXPECT_TRUE(at::allclose(MakeTensorFromBlob(moved.parameters[i]).value(),
+                             MakeTensorFromBlob(start.parameters[i]).value(), 0, 1e-12));
   }
 }
 

@@ -20,7 +20,7 @@ Examples Flat(std::int64_t count, double first) {
           at::zeros({count}, at::kLong)};
 }
 
-// Public pictures of one level each, 0 to 6; private ones of others.
+// Public images of one level each, 0 to 6; private ones of others.
 Dataset Levels() {
   Dataset data;
   data.shape = {2, kMixSide, kMixSide};
@@ -48,7 +48,7 @@ at::Tensor MixedImages(const TrialSpec& spec, const Dataset& data, const Collect
 TEST(PictureMixes, AThirdEachIsWholeBlendedAndPatched) {
   constexpr std::int64_t kRows = 3000;
   const at::Tensor a = at::zeros({kRows, 2, kMixSide, kMixSide}), b = at::ones({kRows, 2, kMixSide, kMixSide});
-  const at::Tensor mixed = Mixed(a, b, RngStream(4));
+  const at::Tensor mixed = MixRows(a, b, RngStream(4));
   std::int64_t whole = 0, blended = 0, patched = 0;
   double weight = 0, area = 0;
   for (std::int64_t i = 0; i < kRows; ++i) {
@@ -69,7 +69,7 @@ TEST(PictureMixes, AThirdEachIsWholeBlendedAndPatched) {
       EXPECT_NEAR(least, most, 1e-6);
     }
   }
-  // A patch of no pixel leaves the picture whole: its side is below half a pixel in 1 of 256.
+  // A patch of no pixel leaves the image whole: its side is below half a pixel in 1 of 256.
   EXPECT_NEAR(static_cast<double>(whole) / kRows, 1.0 / 3, 0.04);
   EXPECT_NEAR(static_cast<double>(blended) / kRows, 1.0 / 3, 0.04);
   EXPECT_NEAR(static_cast<double>(patched) / kRows, 1.0 / 3, 0.04);
@@ -79,9 +79,10 @@ TEST(PictureMixes, AThirdEachIsWholeBlendedAndPatched) {
 
 TEST(PictureMixes, ARowDependsOnItsOwnTwoPicturesAndLane) {
   const at::Tensor a = at::rand({12, 2, kMixSide, kMixSide}), b = at::rand({12, 2, kMixSide, kMixSide});
-  const at::Tensor all = Mixed(a, b, RngStream(9));
-  EXPECT_TRUE(at::equal(Mixed(a.narrow(0, 5, 4), b.narrow(0, 5, 4), RowStream(RngStream(9), 5)), all.narrow(0, 5, 4)));
-  EXPECT_FALSE(at::equal(Mixed(a, b, RngStream(8)), all));
+  const at::Tensor all = MixRows(a, b, RngStream(9));
+  EXPECT_TRUE(
+      at::equal(MixRows(a.narrow(0, 5, 4), b.narrow(0, 5, 4), RowStream(RngStream(9), 5)), all.narrow(0, 5, 4)));
+  EXPECT_FALSE(at::equal(MixRows(a, b, RngStream(8)), all));
 }
 
 TEST(MixedSource, ShowsPublicPicturesAloneAndNewOnesAtEveryStep) {

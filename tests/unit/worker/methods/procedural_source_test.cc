@@ -5,18 +5,18 @@
 
 #include <chrono>
 
-#include "worker/data/procedural_pictures.h"
+#include "worker/data/procedural_images.h"
 #include "worker/distill/transfer_set.h"
 #include "worker/gang/local_collective.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr ImageShape kPictureShape{3, 16, 16};
+constexpr ImageShape kImageShape{3, 16, 16};
 
 Dataset Colours() {
   Dataset data;
-  data.shape = kPictureShape;
+  data.shape = kImageShape;
   data.classes = 4;
   data.scale = {{0.5, 0.4, 0.3}, {0.2, 0.25, 0.5}};
   return data;
@@ -39,8 +39,8 @@ TEST(ProceduralSource, RowsAlternateKindsAndAreNormalised) {
   const RngStream stream(9, Purpose::latents, 2);
   const at::Tensor mean = at::tensor({0.5F, 0.4F, 0.3F}).view({1, 3, 1, 1});
   const at::Tensor std = at::tensor({0.2F, 0.25F, 0.5F}).view({1, 3, 1, 1});
-  const at::Tensor leaves = ProceduralPictures(ProceduralKind::dead_leaves, 4, 3, 16, stream.Lane(0));
-  const at::Tensor noise = ProceduralPictures(ProceduralKind::noise, 3, 3, 16, stream.Lane(1));
+  const at::Tensor leaves = DrawProceduralImages(ProceduralKind::dead_leaves, 4, 3, 16, stream.Lane(0));
+  const at::Tensor noise = DrawProceduralImages(ProceduralKind::noise, 3, 3, 16, stream.Lane(1));
   EXPECT_TRUE(at::allclose(images.slice(0, 0, 7, 2) * std + mean, leaves, 1e-5, 1e-5));
   EXPECT_TRUE(at::allclose(images.slice(0, 1, 7, 2) * std + mean, noise, 1e-5, 1e-5));
   EXPECT_FALSE(at::equal(source.Images(3, 7).value(), images));

@@ -1,4 +1,4 @@
-// Which public pictures a student is taught.
+// Which public images a student is taught.
 #include "worker/methods/public_training.h"
 
 #include <ATen/ATen.h>
@@ -13,19 +13,19 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kSide = 8, kPictures = 12;
+constexpr std::int64_t kSide = 8, kImages = 12;
 
-// Public pictures of two kinds, bright above and bright on the left, 6 of each; three classes, so that nobody speaks
+// Public images of two kinds, bright above and bright on the left, 6 of each; three classes, so that nobody speaks
 // for the last one.
 Dataset TwoKinds() {
   Dataset data;
   data.shape = {1, kSide, kSide};
   data.classes = 3;
   data.scale = {{0}, {1}};
-  at::Tensor images = at::rand({kPictures, 1, kSide, kSide}) * 0.01;
+  at::Tensor images = at::rand({kImages, 1, kSide, kSide}) * 0.01;
   images.narrow(0, 0, 6).narrow(2, 0, kSide / 2).add_(1);
   images.narrow(0, 6, 6).narrow(3, 0, kSide / 2).add_(1);
-  data.public_split = Examples(images, at::zeros({kPictures}, at::kLong));
+  data.public_split = Examples(images, at::zeros({kImages}, at::kLong));
   return data;
 }
 
@@ -50,7 +50,7 @@ class PublicLessonsTest : public ::testing::Test {
   at::Tensor Taught(PublicTraining& lessons) {
     Series series;
     for (std::int64_t step = 0; step < spec_.labels.label_steps; ++step)
-      EXPECT_TRUE(lessons.Fit(step, step, kPictures, series).ok());
+      EXPECT_TRUE(lessons.Fit(step, step, kImages, series).ok());
     return lessons.StudentLogProbabilities().argmax(1);
   }
 
@@ -65,7 +65,7 @@ TEST_F(PublicLessonsTest, PicturesThatNoReleasedLabelReachesAreNotTaught) {
   // Of the first kind alone, as class 1.
   const at::Tensor released = at::tensor({0.0F, 9.0F, 0.0F}).view({1, 3}).repeat({2, 1});
   const at::Tensor spread = lessons.PropagateLabels(released).value();
-  EXPECT_TRUE(at::equal(spread.sum(1) > 0, at::arange(kPictures) < 6)) << spread;
+  EXPECT_TRUE(at::equal(spread.sum(1) > 0, at::arange(kImages) < 6)) << spread;
   lessons.SetTargets(spread);
   EXPECT_TRUE(at::all(Taught(lessons) == 1).item<bool>()) << "the others were taught as class 0";
 }
@@ -73,7 +73,7 @@ TEST_F(PublicLessonsTest, PicturesThatNoReleasedLabelReachesAreNotTaught) {
 TEST_F(PublicLessonsTest, BalanceSharesOutOnlyWhatIsSaid) {
   spec_.distill.balance = true;
   PublicTraining lessons = Make();
-  at::Tensor scores = at::zeros({kPictures, 3});
+  at::Tensor scores = at::zeros({kImages, 3});
   scores.narrow(0, 0, 6).copy_(at::rand({6, 3}));
   const at::Tensor labels = lessons.Labels(scores);
   EXPECT_TRUE(at::equal(labels.narrow(0, 0, 6).sum(0), at::full({3}, 2.0F))) << labels;
@@ -83,7 +83,7 @@ TEST_F(PublicLessonsTest, BalanceSharesOutOnlyWhatIsSaid) {
 TEST_F(PublicLessonsTest, SmoothingTeachesNothingWhereNothingIsSaid) {
   spec_.labels.smoothing = 0.3;
   PublicTraining lessons = Make();
-  at::Tensor labels = at::zeros({kPictures, 3});
+  at::Tensor labels = at::zeros({kImages, 3});
   labels.narrow(0, 0, 6).select(1, 2).fill_(1);
   lessons.SetTargets(labels);
   EXPECT_TRUE(at::all(Taught(lessons) == 2).item<bool>());
@@ -91,9 +91,9 @@ TEST_F(PublicLessonsTest, SmoothingTeachesNothingWhereNothingIsSaid) {
 
 TEST_F(PublicLessonsTest, NothingSaidAtAllIsAnError) {
   PublicTraining lessons = Make();
-  lessons.SetTargets(at::zeros({kPictures, 3}));
+  lessons.SetTargets(at::zeros({kImages, 3}));
   Series series;
-  EXPECT_EQ(lessons.Fit(0, 0, kPictures, series).code(), StatusCode::usage);
+  EXPECT_EQ(lessons.Fit(0, 0, kImages, series).code(), StatusCode::usage);
 }
 
 TEST_F(PublicLessonsTest, ALossIsRecordedWhereverAStopRuleLooks) {
@@ -101,12 +101,12 @@ TEST_F(PublicLessonsTest, ALossIsRecordedWhereverAStopRuleLooks) {
   spec_.stop.after = 3;
   spec_.stop.every = 4;
   PublicTraining lessons = Make();
-  lessons.SetTargets(at::full({kPictures, 3}, 1.0F / 3));
+  lessons.SetTargets(at::full({kImages, 3}, 1.0F / 3));
   constexpr std::int64_t kBefore = 2;  // steps of another phase
   std::vector<std::int64_t> recorded;
   for (std::int64_t within = 0; within < 12; ++within) {
     Series series;
-    ASSERT_TRUE(lessons.Fit(kBefore + within, within, kPictures, series).ok());
+    ASSERT_TRUE(lessons.Fit(kBefore + within, within, kImages, series).ok());
     if (!series.empty()) recorded.push_back(kBefore + within + 1);
   }
   EXPECT_EQ(recorded, (std::vector<std::int64_t>{3, 7, 8, 11, 13}))

@@ -33,19 +33,20 @@ class ResponseTrial : public ::testing::Test {
   }
 
   // The proven claim of that adjacency under a changed answer or replacement, or why there is none.
-  static privacy::Claim ClaimOf(const storage::AttemptFile& file, Adjacency adjacency) {
+  static privacy::Claim FindClaim(const storage::AttemptFile& file, Adjacency adjacency) {
     for (const privacy::Claim& claim : file.claims) {
       const bool formula = claim.status == privacy::ClaimStatus::paper_formula;
       const bool whole =
           claim.neighbour == privacy::Neighbour::replace || claim.neighbour == privacy::Neighbour::answer;
       if (!formula && claim.adjacency == adjacency && whole) return claim;
     }
-    ADD_FAILURE() << "no claim about " << privacy::AdjacencyName(adjacency);
+    ADD_FAILURE() << "no claim about " << privacy::GetAdjacencyName(adjacency);
     return {};
   }
 
   static double Composed(const TrialSpec& spec) {
-    return privacy::ComposedResponseEpsilon(spec.release.epsilon0, 2, spec.steps * spec.batch, spec.privacy.delta);
+    return privacy::ComputeComposedResponseEpsilon(spec.release.epsilon0, 2, spec.steps * spec.batch,
+                                                   spec.privacy.delta);
   }
 
   TinyTrials tiny_;
@@ -66,7 +67,7 @@ TEST_F(ResponseTrial, EveryRowIsAnsweredOnce) {
   for (const storage::LedgerEntry& entry : file.ledger) used += entry.used;
   EXPECT_EQ(used, spec.steps * spec.batch);
   ASSERT_TRUE(file.samples.has_value());
-  const at::Tensor labels = FromBlob(file.samples->released).value();
+  const at::Tensor labels = MakeTensorFromBlob(file.samples->released).value();
   EXPECT_TRUE(labels.sum(1).eq(1).all().item<bool>());
   EXPECT_TRUE(labels.eq(0).logical_or(labels.eq(1)).all().item<bool>());
   for (const auto& [step, count] : file.curves.at("train.candidates")) EXPECT_EQ(count, 2) << step;
@@ -76,19 +77,19 @@ TEST_F(ResponseTrial, OneAnswerIsWorthEpsilonZeroAndTheTeacherAllOfThem) {
   for (const char* method : {"dp-dfd", "dpsd-label"}) {
     TrialSpec spec = Apart(tiny_.ResponseStudent(method, Reading::working));
     const storage::AttemptFile file = Run(spec, std::string(method) + "-claims", "plain");
-    EXPECT_NEAR(ClaimOf(file, Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
-    EXPECT_NEAR(ClaimOf(file, Adjacency::teacher).epsilon, Composed(spec), 1.1e-3);
-    EXPECT_NEAR(ClaimOf(file, Adjacency::example).epsilon, Composed(spec), 1.1e-3) << "implied by the teacher's";
+    EXPECT_NEAR(FindClaim(file, Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
+    EXPECT_NEAR(FindClaim(file, Adjacency::teacher).epsilon, Composed(spec), 1.1e-3);
+    EXPECT_NEAR(FindClaim(file, Adjacency::example).epsilon, Composed(spec), 1.1e-3) << "implied by the teacher's";
   }
 }
 
 TEST_F(ResponseTrial, PretrainingAgainstTheTeacherLeavesTheAnswerAlone) {
   const TrialSpec spec = tiny_.ResponseStudent("dp-dfd", Reading::working);
   const storage::AttemptFile file = Run(spec, "pretrained", "plain");
-  EXPECT_NEAR(ClaimOf(file, Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
+  EXPECT_NEAR(FindClaim(file, Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
   for (const Adjacency adjacency : {Adjacency::teacher, Adjacency::example}) {
-    EXPECT_TRUE(std::isinf(ClaimOf(file, adjacency).epsilon));
-    EXPECT_EQ(ClaimOf(file, adjacency).reason, privacy::kVoidGeneratorTouchedTeacher);
+    EXPECT_TRUE(std::isinf(FindClaim(file, adjacency).epsilon));
+    EXPECT_EQ(FindClaim(file, adjacency).reason, privacy::kVoidGeneratorTouchedTeacher);
   }
 }
 
@@ -96,28 +97,28 @@ TEST_F(ResponseTrial, PrintedReadingsProveNothing) {
   const storage::AttemptFile soft = Run(Apart(tiny_.ResponseStudent("dp-dfd", Reading::printed)), "soft", "plain");
   const storage::AttemptFile leaks = Run(tiny_.ResponseStudent("dpsd-label", Reading::printed), "leaks", "plain");
   for (const Adjacency adjacency : {Adjacency::answer, Adjacency::teacher, Adjacency::example}) {
-    EXPECT_TRUE(std::isinf(ClaimOf(soft, adjacency).epsilon));
-    EXPECT_TRUE(std::isinf(ClaimOf(leaks, adjacency).epsilon));
+    EXPECT_TRUE(std::isinf(FindClaim(soft, adjacency).epsilon));
+    EXPECT_TRUE(std::isinf(FindClaim(leaks, adjacency).epsilon));
   }
-  EXPECT_EQ(ClaimOf(soft, Adjacency::answer).reason, privacy::kVoidSoftOutput);
-  EXPECT_EQ(ClaimOf(leaks, Adjacency::answer).reason, privacy::kVoidSupportLeak);
+  EXPECT_EQ(FindClaim(soft, Adjacency::answer).reason, privacy::kVoidSoftOutput);
+  EXPECT_EQ(FindClaim(leaks, Adjacency::answer).reason, privacy::kVoidSupportLeak);
 }
 
 TEST_F(ResponseTrial, EquationFiveOverEveryClassIsRandomisedResponse) {
   TrialSpec spec = tiny_.ResponseStudent("dpsd-label", Reading::printed);
   spec.release.top_k = 4;
-  EXPECT_NEAR(ClaimOf(Run(spec, "every", "plain"), Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
+  EXPECT_NEAR(FindClaim(Run(spec, "every", "plain"), Adjacency::answer).epsilon, spec.release.epsilon0, 1.1e-3);
 }
 
 TEST_F(ResponseTrial, MembersOfAFederationAnswerForThemselves) {
   const TrialSpec spec = tiny_.ResponseStudent("feddpsd", Reading::working);
   const storage::AttemptFile file = Run(spec, "federation", "ensemble");
-  const at::Tensor labels = FromBlob(file.samples->released).value();
+  const at::Tensor labels = MakeTensorFromBlob(file.samples->released).value();
   EXPECT_TRUE(labels.sum(1).allclose(at::ones({labels.size(0)})));
   EXPECT_TRUE((labels * 6).allclose((labels * 6).round())) << "shares of six members";
   EXPECT_TRUE(labels.gt(0).logical_and(labels.lt(1)).any().item<bool>());
-  EXPECT_NEAR(ClaimOf(file, Adjacency::member).epsilon, Composed(spec), 1.1e-3);
-  EXPECT_TRUE(std::isinf(ClaimOf(file, Adjacency::teacher).epsilon)) << "all members at once";
+  EXPECT_NEAR(FindClaim(file, Adjacency::member).epsilon, Composed(spec), 1.1e-3);
+  EXPECT_TRUE(std::isinf(FindClaim(file, Adjacency::teacher).epsilon)) << "all members at once";
 }
 
 // Steps of a trial whose teacher's last layer is scaled by `scale`: the same class for every image, with other
@@ -127,7 +128,8 @@ std::vector<storage::TensorBlob> StateAfter(const TinyTrials& tiny, const TrialS
   const TrialOrder order = tiny.Order(spec, "scaled", 1, tiny.TeacherFile("plain"));
   EXPECT_FALSE(LoadTrialInputs(order, storage::PosixEnv(), OpenHost, inputs));
   for (storage::TensorBlob& blob : inputs.teacher->parameters) {
-    if (blob.name.starts_with("teacher/fc2")) blob = ToBlob(blob.name, FromBlob(blob).value() * scale);
+    if (blob.name.starts_with("teacher/fc2"))
+      blob = MakeTensorBlob(blob.name, MakeTensorFromBlob(blob).value() * scale);
   }
   testing::FaultInjectionEnv env;
   const auto store = storage::CheckpointStore::Open(env, "trials/t", 1).value();

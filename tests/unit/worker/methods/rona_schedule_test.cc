@@ -26,7 +26,7 @@ struct Stretch {
 };
 
 // Phases in order, with their epochs; checks on the way that batches cover each epoch.
-std::vector<Stretch> StretchesOf(const RonaSchedule& schedule) {
+std::vector<Stretch> ListStretches(const RonaSchedule& schedule) {
   std::vector<Stretch> runs;
   std::int64_t covered = 0, last = -1;
   for (std::int64_t step = 0; step < schedule.steps(); ++step) {
@@ -52,19 +52,19 @@ std::vector<Stretch> StretchesOf(const RonaSchedule& schedule) {
 
 TEST(RonaSchedule, WorkingOrderIsThatOfTheAuthorsCode) {
   using enum RonaPhase;
-  EXPECT_EQ(StretchesOf(RonaSchedule(Volume())), (std::vector<Stretch>{{auxiliary, 0, 2, 1},
-                                                                       {hint, 0, 3, 1},
-                                                                       {self, 0, 3, 1},
-                                                                       {distill, 0, 8, 1},
-                                                                       {self, 0, 8, 1},
-                                                                       {distill, 1, 8, 1},
-                                                                       {self, 1, 6, 1},
-                                                                       {distill, 2, 8, 1},
-                                                                       {self, 2, 4, 1},
-                                                                       {distill, 3, 8, 1},
-                                                                       {self, 3, 2, 1},
-                                                                       {distill, 4, 8, 0.1},
-                                                                       {self, 4, 1, 0.1}}));
+  EXPECT_EQ(ListStretches(RonaSchedule(Volume())), (std::vector<Stretch>{{auxiliary, 0, 2, 1},
+                                                                         {hint, 0, 3, 1},
+                                                                         {self, 0, 3, 1},
+                                                                         {distill, 0, 8, 1},
+                                                                         {self, 0, 8, 1},
+                                                                         {distill, 1, 8, 1},
+                                                                         {self, 1, 6, 1},
+                                                                         {distill, 2, 8, 1},
+                                                                         {self, 2, 4, 1},
+                                                                         {distill, 3, 8, 1},
+                                                                         {self, 3, 2, 1},
+                                                                         {distill, 4, 8, 0.1},
+                                                                         {self, 4, 1, 0.1}}));
 }
 
 TEST(RonaSchedule, PrintedOrderIsThatOfAlgorithmOne) {
@@ -73,12 +73,12 @@ TEST(RonaSchedule, PrintedOrderIsThatOfAlgorithmOne) {
   volume.printed = true;
   volume.warm_epochs = 0;
   volume.rounds = 2;
-  EXPECT_EQ(StretchesOf(RonaSchedule(volume)), (std::vector<Stretch>{{auxiliary, 0, 2, 1},
-                                                                     {hint, 0, 3, 1},
-                                                                     {self, 0, 8, 1},
-                                                                     {distill, 0, 8, 1},
-                                                                     {self, 1, 8, 1},
-                                                                     {distill, 1, 8, 1}}));
+  EXPECT_EQ(ListStretches(RonaSchedule(volume)), (std::vector<Stretch>{{auxiliary, 0, 2, 1},
+                                                                       {hint, 0, 3, 1},
+                                                                       {self, 0, 8, 1},
+                                                                       {distill, 0, 8, 1},
+                                                                       {self, 1, 8, 1},
+                                                                       {distill, 1, 8, 1}}));
 }
 
 // (40 + 5 x 8) epochs of ceil(20,000 / 512) batches: the T that gives the paper's 9.59.
@@ -120,7 +120,7 @@ TEST(RonaSchedule, VotesAreAskedInEqualPartsBeforeEachRound) {
 TEST(RonaSchedule, BaseAsksNobody) {
   RonaVolume volume = Volume();
   volume.auxiliary_epochs = volume.hint_epochs = volume.distill_epochs = 0;
-  const std::vector<Stretch> runs = StretchesOf(RonaSchedule(volume));
+  const std::vector<Stretch> runs = ListStretches(RonaSchedule(volume));
   for (const Stretch& run : runs) EXPECT_EQ(run.phase, RonaPhase::self);
   volume.self_epochs = volume.warm_epochs = 0;
   EXPECT_EQ(RonaSchedule(volume).steps(), 0);

@@ -112,11 +112,11 @@ TEST_F(RonaTrial, BaseIsNotMeasuredOnAPrivatePicture) {
   TrialSpec spec = tiny_.RonaStudent(Reading::working);
   spec.rona.hint_epochs = spec.rona.distill_epochs = 0;
   const std::string teacher = tiny_.TeacherFile("plain");
-  constexpr std::int64_t kHeader = 16, kPicture = 16 * 16, kPrivate = 3, kTest = 170;
+  constexpr std::int64_t kHeader = 16, kImage = 16 * 16, kPrivate = 3, kTest = 170;
   std::fstream images(tiny_ / "data/t10k-images-idx3-ubyte", std::ios::binary | std::ios::in | std::ios::out);
-  std::string picture(kPicture, '\0');
-  images.seekg(kHeader + kPrivate * kPicture).read(picture.data(), kPicture);
-  images.seekp(kHeader + kTest * kPicture).write(picture.data(), kPicture);
+  std::string image(kImage, '\0');
+  images.seekg(kHeader + kPrivate * kImage).read(image.data(), kImage);
+  images.seekp(kHeader + kTest * kImage).write(image.data(), kImage);
   images.close();
   auto data = std::make_shared<DataSpec>(*tiny_.data());
   ASSERT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data).ok());

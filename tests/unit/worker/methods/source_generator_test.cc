@@ -36,7 +36,7 @@ at::Tensor Latents(GeneratorSource& source) {
   TrainState state;
   source.Register(state, "g/");
   for (const storage::TensorBlob& blob : state.Save())
-    if (blob.name == "g/latents") return FromBlob(blob).value();
+    if (blob.name == "g/latents") return MakeTensorFromBlob(blob).value();
   return {};
 }
 
@@ -75,9 +75,9 @@ TEST(GeneratorSource, LatentsDescendTheLossThatTheGeneratorDescends) {
   const at::Tensor y = at::softmax(at::randn({spec.batch, 4}), 1), before = Latents(*source).clone();
   const auto loss = [&](const at::Tensor& latents) {
     const NetworkOutput out = student->Forward(source->generator().Forward(latents));
-    return GeneratorLoss(out, y,
-                         {spec.generator.one_hot, spec.generator.information_entropy, spec.generator.activation_norm},
-                         GeneratorForm::dafl, spec.batch, *solo)
+    return ComputeGeneratorLoss(
+               out, y, {spec.generator.one_hot, spec.generator.information_entropy, spec.generator.activation_norm},
+               GeneratorForm::dafl, spec.batch, *solo)
         .value()
         .loss.item<double>();
   };

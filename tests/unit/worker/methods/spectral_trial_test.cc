@@ -1,4 +1,4 @@
-// dp-spectral as a whole trial: labels by the private examples' places among the public pictures.
+// dp-spectral as a whole trial: labels by the private examples' places among the public images.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -64,7 +64,7 @@ TEST(TrialCases, HaveEveryKindThatTrains) {
   for (const TrialCase& one : kOneStepTrialCases) kinds |= MakeMask(FindKind(one.spec(tiny)));
   for (const TrialCase& one : kLoneTrialCases) kinds |= MakeMask(FindKind(one.spec(tiny)));
   for (const TrialKind kind : kTrialKinds)
-    EXPECT_EQ((kinds & MakeMask(kind)) != 0, !IsSleeper(kind) && !IsLoaded(kind)) << KindName(kind);
+    EXPECT_EQ((kinds & MakeMask(kind)) != 0, !IsSleeper(kind) && !IsLoaded(kind)) << GetKindName(kind);
 }
 
 class GrantingPort final : public release::LedgerClient {
@@ -124,8 +124,9 @@ TEST(StructureFacts, VotesOfAnEnsembleThatStoppedTogetherHaveNoBound) {
 }
 
 TEST(StructureFacts, OverlappingShardsAreNotDisjoint) {
-  for (const std::int64_t members : {1, 3, 7, 120}) EXPECT_TRUE(CheckDisjoint(DisjointShards(120, members), 120).ok());
-  at::Tensor shards = DisjointShards(120, 7);
+  for (const std::int64_t members : {1, 3, 7, 120})
+    EXPECT_TRUE(CheckDisjoint(MakeDisjointShards(120, members), 120).ok());
+  at::Tensor shards = MakeDisjointShards(120, 7);
   shards[3][5] = shards[0][0];
   EXPECT_FALSE(CheckDisjoint(shards, 120).ok());
 }

@@ -23,7 +23,7 @@ std::unique_ptr<Network> Make() {
 at::Tensor Images(std::int64_t rows) { return at::arange(rows * 144, at::kFloat).sin().view({rows, 1, 12, 12}); }
 
 at::Tensor Targets(std::int64_t rows) {
-  return OneHotTargets(at::arange(rows, at::kLong).remainder(kClasses), kClasses);
+  return MakeOneHotTargets(at::arange(rows, at::kLong).remainder(kClasses), kClasses);
 }
 
 // The state of every member after one step on each of the batches.

@@ -21,7 +21,7 @@ std::shared_ptr<const std::string> Text(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
-// DAFL's of width 8, for pictures of 16 x 12 pixels.
+// DAFL's of width 8, for images of 16 x 12 pixels.
 const std::string kDafl =
     "linear name=fc out=96; reshape channels=8 height=4 width=3; batch_norm name=bn0; upsample; "
     "conv name=conv1 out=8 kernel=3 padding=1; batch_norm name=bn1 epsilon=0.8; leaky slope=0.2; upsample; "
@@ -56,7 +56,7 @@ std::unique_ptr<Generator> Make(const GeneratorSettings& settings, ImageShape im
   return nullptr;
 }
 
-// The same parameters from the same seed, the same pictures, and the same gradients, to the last bit.
+// The same parameters from the same seed, the same images, and the same gradients, to the last bit.
 TEST(DescribedGenerators, AreTheZoosOfTheSameSeed) {
   const std::pair<GeneratorNetwork, std::string> twins[] = {{GeneratorNetwork::dafl, kDafl},
                                                             {GeneratorNetwork::fast, kFast}};
@@ -69,8 +69,8 @@ TEST(DescribedGenerators, AreTheZoosOfTheSameSeed) {
     const at::Tensor images = mine->Forward(latents), others = zoo->Forward(latents);
     EXPECT_TRUE(images.equal(others));
     const at::Tensor seed = at::randn(images.sizes());
-    const auto gradients = VectorJacobian({images}, {seed}, mine->parameters().leaves());
-    const auto wanted = VectorJacobian({others}, {seed}, zoo->parameters().leaves());
+    const auto gradients = ComputeVectorJacobian({images}, {seed}, mine->parameters().leaves());
+    const auto wanted = ComputeVectorJacobian({others}, {seed}, zoo->parameters().leaves());
     for (std::size_t i = 0; i < wanted.size(); ++i)
       EXPECT_TRUE(gradients[i].equal(wanted[i])) << zoo->parameters().shapes()[i].name;
   }

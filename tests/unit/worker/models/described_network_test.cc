@@ -127,7 +127,7 @@ TEST(DescribedNetworks, CheckpointWithPrefixesFitsByItsNames) {
   const auto from = Build(Described(kResNet20), {3, 32, 32}, 10), to = Build(Described(kResNet20), {3, 32, 32}, 10, 2);
   const auto report = LoadWeights(*to, from->StateBlobs("module."));
   ASSERT_TRUE(report.ok()) << report.status().message();
-  EXPECT_TRUE(report->complete()) << storage::Summary(*report);
+  EXPECT_TRUE(report->complete()) << storage::FormatKeyReport(*report);
   EXPECT_EQ(report->prefix, "module.");
   EXPECT_TRUE(to->parameters().flat().equal(from->parameters().flat()));
   EXPECT_EQ(InferClasses(Described(kResNet20), {3, 32, 32}, from->StateBlobs("")), 10);
@@ -202,12 +202,12 @@ TEST(DescribedNetworks, HaveGradientsOfEachExample) {
   ASSERT_NE(network, nullptr);
   EXPECT_FALSE(network->MixesRows());
   const at::Tensor images = at::randn({3, 1, 16, 16}), labels = at::randint(4, {3}, at::kLong);
-  const at::Tensor got = PerSampleGradients(*network, images, labels);
+  const at::Tensor got = ComputePerSampleGradients(*network, images, labels);
   for (std::int64_t i = 0; i < 3; ++i) {
     const at::Tensor loss =
         at::cross_entropy_loss(network->Forward(images.narrow(0, i, 1)).logits, labels.narrow(0, i, 1));
     std::vector<at::Tensor> parts;
-    for (const at::Tensor& part : VectorJacobian({loss}, {at::ones({})}, network->parameters().leaves()))
+    for (const at::Tensor& part : ComputeVectorJacobian({loss}, {at::ones({})}, network->parameters().leaves()))
       parts.push_back(part.flatten());
     EXPECT_TRUE(at::allclose(got[i], at::cat(parts), 1e-3, 1e-5)) << i;
   }

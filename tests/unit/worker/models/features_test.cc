@@ -26,7 +26,7 @@ std::vector<float> OfARamp(double degrees, double rise = 1) {
   at::Tensor image = at::empty({1, 1, 4, 4});
   for (int y = 0; y < 4; ++y)
     for (int x = 0; x < 4; ++x) image[0][0][y][x] = rise * (std::cos(angle) * x + std::sin(angle) * y) + 3;
-  const at::Tensor features = OrientationFeatures(image, {});
+  const at::Tensor features = ComputeOrientationFeatures(image, {});
   EXPECT_EQ(features.sizes(), (std::vector<std::int64_t>{1, 8}));
   return {features.data_ptr<float>(), features.data_ptr<float>() + 8};
 }
@@ -48,9 +48,9 @@ TEST(Orientations, RampBetweenTwoBinsIsSharedByThem) {
 
 TEST(Orientations, BrightnessAndContrastDoNotMatter) {
   const at::Tensor image = at::randn({2, 1, 28, 28});
-  const at::Tensor features = OrientationFeatures(image, {});
+  const at::Tensor features = ComputeOrientationFeatures(image, {});
   EXPECT_EQ(features.sizes(), (std::vector<std::int64_t>{2, 392}));
-  EXPECT_TRUE(at::allclose(OrientationFeatures(image * 7 + 3, {}), features, 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(ComputeOrientationFeatures(image * 7 + 3, {}), features, 1e-4, 1e-5));
   EXPECT_TRUE(at::allclose(features.norm(2, 1), at::ones({2}), 1e-5, 1e-6));
 }
 
@@ -91,7 +91,7 @@ void ExpectAsByLoops(const at::Tensor& image, const std::vector<at::Tensor>& pla
     for (const double sum : ByLoops(plane, image.size(2), image.size(3))) want.push_back(std::sqrt(sum));
   double norm = 0;
   for (const double value : want) norm += value * value;
-  const at::Tensor got = OrientationFeatures(image, {});
+  const at::Tensor got = ComputeOrientationFeatures(image, {});
   ASSERT_EQ(got.size(1), std::ssize(want));
   for (std::size_t i = 0; i < want.size(); ++i)
     EXPECT_NEAR(got[0][static_cast<std::int64_t>(i)].item<double>(), want[i] / std::sqrt(norm), 1e-4) << i;
@@ -112,7 +112,7 @@ TEST(Orientations, HaveAFiniteGradientWhereAnImageIsFlat) {
   at::Tensor image = at::zeros({1, 1, 16, 16});
   image.narrow(3, 0, 5).fill_(1);
   image.requires_grad_();
-  OrientationFeatures(image, {}).sum().backward();
+  ComputeOrientationFeatures(image, {}).sum().backward();
   EXPECT_TRUE(at::isfinite(image.grad()).all().item<bool>());
   EXPECT_GT(image.grad().abs().max().item<double>(), 0);
 }
@@ -127,7 +127,7 @@ TEST(Whitening, DirectionsAreOrthogonalAndShrunk) {
   const at::Tensor scores = at::matmul(rows, fitted.components.t());
   const at::Tensor want = values / (values + values.mean() * 0.5);
   EXPECT_TRUE(at::allclose(at::matmul(scores.t(), scores) / 4000.0, at::diag(want), 1e-2, 1e-3));
-  const at::Tensor whitened = Whitened(samples, fitted.mean, fitted.components, 0.1);
+  const at::Tensor whitened = WhitenRows(samples, fitted.mean, fitted.components, 0.1);
   EXPECT_EQ(whitened.sizes(), (std::vector<std::int64_t>{4000, 5}));
   EXPECT_TRUE(at::allclose(whitened.norm(2, 1), at::full({4000}, std::sqrt(1.01)), 1e-5, 1e-5));
   EXPECT_TRUE(whitened.select(1, 4).eq(0.1f).all().item<bool>());
@@ -149,7 +149,7 @@ TEST(Patches, AreTheMeansOfTheirDefinition) {
   const at::Tensor image = at::randn({1, 2, 9, 8});
   const at::Tensor drawn = at::randn({5, 2, 3, 3}), filters = drawn - drawn.mean({1, 2, 3}, true);
   const at::Tensor offset = at::randn({5}) * 0.1;
-  const at::Tensor got = PatchFeatures(image, filters, offset, 0.25);
+  const at::Tensor got = ComputePatchFeatures(image, filters, offset, 0.25);
   ASSERT_EQ(got.sizes(), (std::vector<std::int64_t>{1, 2 * 5 * 4}));
   at::Tensor beyond = at::empty({2, 5, 7, 6}), want = at::empty({2, 5, 2, 2});
   for (std::int64_t y = 0; y < 7; ++y) {
@@ -172,8 +172,8 @@ TEST(Patches, AreTheMeansOfTheirDefinition) {
 TEST(Patches, OfThreeChannelsAreThoseOfTheMirroredPictureToo) {
   const at::Tensor images = at::randn({3, 3, 12, 12});
   const at::Tensor filters = at::randn({4, 3, 6, 6}), offset = at::zeros({4});
-  const at::Tensor features = PatchFeatures(images, filters, offset, 0.25);
-  EXPECT_TRUE(at::allclose(PatchFeatures(images.flip(3), filters, offset, 0.25), features, 1e-4, 1e-5));
+  const at::Tensor features = ComputePatchFeatures(images, filters, offset, 0.25);
+  EXPECT_TRUE(at::allclose(ComputePatchFeatures(images.flip(3), filters, offset, 0.25), features, 1e-4, 1e-5));
 }
 
 TEST(Patches, FiltersLookAtNoBrightnessAndAreTheSameEachTime) {
@@ -186,7 +186,7 @@ TEST(Patches, FiltersLookAtNoBrightnessAndAreTheSameEachTime) {
 }
 
 TEST(Scattering, OfAFlatPictureIsItsMeanAlone) {
-  const at::Tensor features = ScatteringFeatures(at::full({1, 1, 16, 16}, 2.0f), 8).view({81, 16});
+  const at::Tensor features = ComputeScatteringFeatures(at::full({1, 1, 16, 16}, 2.0f), 8).view({81, 16});
   EXPECT_TRUE(at::allclose(features[0], at::full({16}, 0.25f), 1e-4, 1e-5));  // of norm 1 over 16 places
   EXPECT_LT(features.narrow(0, 1, 80).abs().max().item<double>(), 1e-4);
 }
@@ -196,7 +196,12 @@ TEST(Scattering, WaveIsSeenByTheWaveletOfItsDirectionAndScale) {
   const at::Tensor phase = at::arange(32, at::kFloat) * (0.75 * std::numbers::pi);
   const at::Tensor across = phase.cos().expand({1, 1, 32, 32}).contiguous();
   const auto strongest = [](const at::Tensor& image) {
-    return ScatteringFeatures(image, 8).view({81, 8, 8}).narrow(1, 3, 2).narrow(2, 3, 2).mean({1, 2}).narrow(0, 1, 16);
+    return ComputeScatteringFeatures(image, 8)
+        .view({81, 8, 8})
+        .narrow(1, 3, 2)
+        .narrow(2, 3, 2)
+        .mean({1, 2})
+        .narrow(0, 1, 16);
   };
   EXPECT_EQ(strongest(across).argmax().item<std::int64_t>(), 0);
   EXPECT_EQ(strongest(across.transpose(2, 3).contiguous()).argmax().item<std::int64_t>(), 4);
@@ -206,10 +211,10 @@ TEST(Scattering, WaveIsSeenByTheWaveletOfItsDirectionAndScale) {
 
 TEST(Scattering, RowsDoNotSeeEachOther) {
   const at::Tensor images = at::randn({20, 1, 13, 18});
-  const at::Tensor all = ScatteringFeatures(images, 8);
+  const at::Tensor all = ComputeScatteringFeatures(images, 8);
   EXPECT_EQ(all.size(1), 81 * 4 * 5);
   for (const std::int64_t row : {0, 7, 19})
-    EXPECT_TRUE(at::allclose(ScatteringFeatures(images.narrow(0, row, 1), 8)[0], all[row], 1e-5, 1e-6)) << row;
+    EXPECT_TRUE(at::allclose(ComputeScatteringFeatures(images.narrow(0, row, 1), 8)[0], all[row], 1e-5, 1e-6)) << row;
 }
 
 std::unique_ptr<Network> Make(const std::string& name, const std::optional<RngStream>& stream) {
@@ -256,7 +261,7 @@ TEST_P(FeatureNetwork, GradientsOfItsHeadAreTheExamplesOwn) {
   EXPECT_TRUE(at::allclose(seen.norm(2, 1), at::full({6}, std::sqrt(1.01)), 1e-4, 1e-4));
   const OuterGradients outer = ComputeHeadGradients(network.parameters().leaves().front(), seen, labels);
   const at::Tensor made = (outer.left.unsqueeze(2) * outer.right.unsqueeze(1)).flatten(1);
-  EXPECT_TRUE(at::allclose(made, PerSampleGradients(network, images, labels), 1e-3, 1e-5));
+  EXPECT_TRUE(at::allclose(made, ComputePerSampleGradients(network, images, labels), 1e-3, 1e-5));
 }
 
 TEST_P(FeatureNetwork, PassesAFiniteGradientToTheImages) {

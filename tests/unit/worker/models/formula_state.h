@@ -44,7 +44,7 @@ inline std::vector<storage::TensorBlob> FormulaState(const Network& network) {
     } else {
       value = entry.name.ends_with("weight") ? Filled(entry.shape, at, 0.25, 1) : Filled(entry.shape, at, 0.1, 0);
     }
-    blobs.push_back(ToBlob("x/" + entry.name, value));
+    blobs.push_back(MakeTensorBlob("x/" + entry.name, value));
   }
   return blobs;
 }

@@ -18,12 +18,12 @@ TEST(LayerText, HoldsWhatDiffersFromTheDefaults) {
 }
 
 TEST(LayerText, KindsHaveTheirNames) {
-  EXPECT_EQ(KindName(LayerKind::conv), "conv");
-  EXPECT_EQ(KindName(LayerKind::batch_norm), "batch_norm");
-  EXPECT_EQ(KindName(LayerKind::attention), "attention");
-  EXPECT_EQ(KindName(LayerKind::adaptive_avg_pool), "adaptive_avg_pool");
-  EXPECT_EQ(KindName(LayerKind::spatial_mean), "spatial_mean");
-  EXPECT_EQ(KindName(LayerKind::whiten), "whiten");
+  EXPECT_EQ(GetKindName(LayerKind::conv), "conv");
+  EXPECT_EQ(GetKindName(LayerKind::batch_norm), "batch_norm");
+  EXPECT_EQ(GetKindName(LayerKind::attention), "attention");
+  EXPECT_EQ(GetKindName(LayerKind::adaptive_avg_pool), "adaptive_avg_pool");
+  EXPECT_EQ(GetKindName(LayerKind::spatial_mean), "spatial_mean");
+  EXPECT_EQ(GetKindName(LayerKind::whiten), "whiten");
 }
 
 TEST(LayerText, EveryNetworkIsAList) {

@@ -165,7 +165,7 @@ TEST(LogisticEnsemble, SharedAndOwnAnswersAgree) {
 }
 
 TEST(DisjointShards, HoldEveryIndexAtMostOnce) {
-  const at::Tensor shards = DisjointShards(1003, 10);
+  const at::Tensor shards = MakeDisjointShards(1003, 10);
   EXPECT_EQ(shards.sizes(), (std::vector<std::int64_t>{10, 100}));
   const at::Tensor sorted = std::get<0>(shards.flatten().sort());
   EXPECT_TRUE((sorted.slice(0, 1) > sorted.slice(0, 0, -1)).all().item<bool>());

@@ -25,7 +25,7 @@ Dataset Quarters() {
   data.shape = {1, 8, 8};
   data.classes = 4;
   const at::Tensor labels = at::arange(kExamples, at::kLong).remainder(4);
-  at::Tensor images = UniformTensor({kExamples, 1, 8, 8}, 0.3, RngStream(3, Purpose::split));
+  at::Tensor images = DrawUniformTensor({kExamples, 1, 8, 8}, 0.3, RngStream(3, Purpose::split));
   for (std::int64_t i = 0; i < kExamples; ++i)
     images[i][0].narrow(0, i % 4 / 2 * 4, 4).narrow(1, i % 2 * 4, 4).add_(1.5);
   data.train = Examples(images, labels);
@@ -62,10 +62,10 @@ Outcome Trained(const TrialSpec& spec, const Dataset& data) {
   return method->Finish().value();
 }
 
-std::vector<storage::TensorBlob> StateOf(const Outcome& outcome, std::int64_t member) {
+std::vector<storage::TensorBlob> FindMemberState(const Outcome& outcome, std::int64_t member) {
   std::vector<storage::TensorBlob> blobs;
   for (const auto& blob : outcome.parameters)
-    if (blob.name.starts_with(MemberPrefix("teacher/", member))) blobs.push_back(blob);
+    if (blob.name.starts_with(FormatMemberPrefix("teacher/", member))) blobs.push_back(blob);
   return blobs;
 }
 
@@ -97,7 +97,7 @@ TEST(NetworkEnsemble, MembersDependOnTheirOwnShardAlone) {
   const TrialSpec spec = EnsembleSpec(Partition::shards);
   const Dataset data = Quarters();
   const Outcome before = Trained(spec, data);
-  // Another picture, with another label, in the shard of member 1.
+  // Another image, with another label, in the shard of member 1.
   const std::int64_t changed = AssignShards(spec, data).value()[1][5].item<std::int64_t>();
   Dataset other = Quarters();
   at::Tensor images = other.train.Range(0, kExamples).clone(), labels = other.train.labels.clone();
@@ -105,9 +105,9 @@ TEST(NetworkEnsemble, MembersDependOnTheirOwnShardAlone) {
   labels[changed] = (labels[changed] + 1).remainder(4);
   other.train = Examples(images, labels);
   const Outcome after = Trained(spec, other);
-  EXPECT_EQ(StateOf(after, 0), StateOf(before, 0));
-  EXPECT_NE(StateOf(after, 1), StateOf(before, 1));
-  EXPECT_EQ(StateOf(after, 2), StateOf(before, 2));
+  EXPECT_EQ(FindMemberState(after, 0), FindMemberState(before, 0));
+  EXPECT_NE(FindMemberState(after, 1), FindMemberState(before, 1));
+  EXPECT_EQ(FindMemberState(after, 2), FindMemberState(before, 2));
 }
 
 TEST(NetworkEnsemble, MembersStartApart) {
@@ -115,7 +115,7 @@ TEST(NetworkEnsemble, MembersStartApart) {
   spec.epochs = 0;
   const Outcome drawn = Trained(spec, Quarters());
   for (std::int64_t member = 1; member < kMembers; ++member) {
-    const auto first = StateOf(drawn, 0), own = StateOf(drawn, member);
+    const auto first = FindMemberState(drawn, 0), own = FindMemberState(drawn, member);
     ASSERT_EQ(first.size(), own.size());
     EXPECT_NE(first.front().bytes, own.front().bytes);
   }
@@ -129,7 +129,7 @@ TEST(NetworkEnsemble, FrozenLayersAreTheSameInEveryMember) {
   const auto fitted = MakeNetwork("hog-linear", data.shape, 4, RngStream(9), at::kCPU).value();
   for (std::int64_t member = 0; member < kMembers; ++member) {
     auto network = MakeNetwork("hog-linear", data.shape, 4, std::nullopt).value();
-    ASSERT_TRUE(network->LoadState(MemberPrefix("teacher/", member), outcome.parameters).ok());
+    ASSERT_TRUE(network->LoadState(FormatMemberPrefix("teacher/", member), outcome.parameters).ok());
     EXPECT_TRUE(at::equal(network->buffers().constants(), fitted->buffers().constants())) << member;
   }
   EXPECT_GT(Metric(outcome, "test.member_accuracy"), 0.9);
@@ -142,7 +142,7 @@ TEST(NetworkEnsemble, IsAskedMemberByMember) {
   std::vector<at::Tensor> want;
   for (std::int64_t member = 0; member < kMembers; ++member) {
     auto network = MakeNetwork("datalens-x0.125", data.shape, 4, std::nullopt).value();
-    ASSERT_TRUE(network->LoadState(MemberPrefix("teacher/", member), outcome.parameters).ok());
+    ASSERT_TRUE(network->LoadState(FormatMemberPrefix("teacher/", member), outcome.parameters).ok());
     want.push_back(network->Forward(images).logits);
   }
   const auto load = [&](RowShare share) {
@@ -161,7 +161,7 @@ TEST(Shards, DirichletPartitionIsThatOfTheLabels) {
   const Shards shards = AssignShards(spec, data).value();
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < kExamples; ++i) labels.push_back(i % 4);
-  const storage::Clients want = storage::BalancedClients(labels, 4, kMembers, 2, spec.seed).value();
+  const storage::Clients want = storage::MakeBalancedClients(labels, 4, kMembers, 2, spec.seed).value();
   ASSERT_EQ(shards.size(), want.size());
   std::int64_t held = 0;
   for (std::size_t k = 0; k < shards.size(); ++k) {

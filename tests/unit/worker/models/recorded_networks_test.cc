@@ -110,8 +110,8 @@ class RecordedNetwork : public ::testing::TestWithParam<RecordedFamily> {
     const auto at_step = static_cast<std::uint64_t>(step);
     const ImageShape& image = GetParam().image;
     const at::Tensor shape = at::empty({kRows, image.channels, image.height, image.width});
-    const at::Tensor images = NormalTensor(shape.sizes(), 1, RngStream(2, Purpose::latents, at_step));
-    const at::Tensor targets = OneHotTargets(at::arange(kRows) % kClasses, kClasses, 0.1);
+    const at::Tensor images = DrawNormalTensor(shape.sizes(), 1, RngStream(2, Purpose::latents, at_step));
+    const at::Tensor targets = MakeOneHotTargets(at::arange(kRows) % kClasses, kClasses, 0.1);
     const Minibatch batch{images.to(device), targets.to(device), 0, kRows};
     return learner.Teach(batch, 1e-3 * (1 + step), RngStream(3, Purpose::dropout, at_step), 1).value().item<double>();
   }

@@ -21,7 +21,7 @@ Both Of(std::int64_t height, std::int64_t width, const Op& op) {
   const at::Tensor leaf = at::randn({2, 3, height, width}, at::kDouble).requires_grad_(true);
   const at::Tensor values = op(leaf);
   const at::Tensor weights = at::arange(values.numel(), at::kDouble).add(1).sin().view(values.sizes());
-  return {values.detach(), VectorJacobian({values}, {weights}, {leaf})[0]};
+  return {values.detach(), ComputeVectorJacobian({values}, {weights}, {leaf})[0]};
 }
 
 void ExpectSame(const Both& got, const Both& want, const std::string& what) {

@@ -36,7 +36,7 @@ Dataset Quarters() {
   data.shape = {1, 12, 12};
   data.classes = 4;
   const at::Tensor labels = at::arange(kExamples, at::kLong).remainder(4);
-  at::Tensor images = UniformTensor({kExamples, 1, 12, 12}, 0.3, RngStream(3, Purpose::split));
+  at::Tensor images = DrawUniformTensor({kExamples, 1, 12, 12}, 0.3, RngStream(3, Purpose::split));
   for (std::int64_t i = 0; i < kExamples; ++i)
     images[i][0].narrow(0, i % 4 / 2 * 6, 6).narrow(1, i % 2 * 6, 6).add_(1.5);
   data.train = Examples(images, labels);
@@ -67,9 +67,9 @@ Outcome Trained(const TrialSpec& spec, const Dataset& data, Collective& gang) {
 
 Outcome Trained(const TrialSpec& spec, const Dataset& data) { return Trained(spec, data, *MakeSoloCollective()); }
 
-at::Tensor HeadsOf(const Outcome& outcome) {
+at::Tensor FindHeads(const Outcome& outcome) {
   for (const storage::TensorBlob& blob : outcome.parameters)
-    if (blob.name == "teacher/heads") return FromBlob(blob).value();
+    if (blob.name == "teacher/heads") return MakeTensorFromBlob(blob).value();
   return {};
 }
 
@@ -83,33 +83,33 @@ at::Tensor NormalEquations(const at::Tensor& features, const at::Tensor& labels,
 TEST(RidgeHead, SolvesTheSmallerOfBothSystems) {
   const at::Tensor labels = at::arange(30, at::kLong).remainder(4);
   for (const std::int64_t values : {5, 80}) {
-    const at::Tensor features = NormalRows(30, values, RngStream(7));
+    const at::Tensor features = DrawNormalRows(30, values, RngStream(7));
     const at::Tensor expected = NormalEquations(features, labels, 0.3);
-    const at::Tensor head = RidgeHead(features, labels, 4, 0.3);
+    const at::Tensor head = FitRidgeHead(features, labels, 4, 0.3);
     EXPECT_TRUE(at::allclose(head.to(at::kDouble), expected, 1e-5, 1e-6)) << values;
   }
 }
 
 // A row of zeros more, and a label for it, make another system the smaller one and change no sum.
 TEST(RidgeHead, BothSystemsGiveTheSameHead) {
-  const at::Tensor features = NormalRows(8, 8, RngStream(7)), labels = at::arange(8, at::kLong).remainder(4);
+  const at::Tensor features = DrawNormalRows(8, 8, RngStream(7)), labels = at::arange(8, at::kLong).remainder(4);
   const at::Tensor longer = at::cat({features, at::zeros({1, 8})}), more = at::cat({labels, at::zeros({1}, at::kLong)});
-  const at::Tensor by_rows = RidgeHead(features, labels, 4, 0.3);
-  const at::Tensor by_values = RidgeHead(longer, more, 4, 0.3);
+  const at::Tensor by_rows = FitRidgeHead(features, labels, 4, 0.3);
+  const at::Tensor by_values = FitRidgeHead(longer, more, 4, 0.3);
   EXPECT_TRUE(at::allclose(by_values, by_rows, 1e-5, 1e-7));
 }
 
 // An error would end the trial by what one member's examples are like.
 TEST(RidgeHead, WhatCannotBeSolvedSaysNothing) {
   const at::Tensor twins = at::ones({2, 5}), labels = at::tensor({0, 1}, at::kLong), nothing = at::zeros({4, 5});
-  EXPECT_TRUE(RidgeHead(twins, labels, 4, 1e-30).equal(nothing));
-  EXPECT_FALSE(RidgeHead(twins, labels, 4, 1e-3).equal(nothing));
+  EXPECT_TRUE(FitRidgeHead(twins, labels, 4, 1e-30).equal(nothing));
+  EXPECT_FALSE(FitRidgeHead(twins, labels, 4, 1e-3).equal(nothing));
   for (const float value : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     at::Tensor broken = twins.clone();
     broken[1][2] = value;
-    EXPECT_TRUE(RidgeHead(broken, labels, 4, 1e-3).equal(nothing)) << value;
-    EXPECT_TRUE(RidgeHead(broken.narrow(0, 1, 1), labels.narrow(0, 1, 1), 4, 1e-3).equal(nothing)) << value;
-    EXPECT_TRUE(RidgeHead(broken.repeat({3, 1}), labels.repeat({3}), 4, 1e-3).equal(nothing)) << value;
+    EXPECT_TRUE(FitRidgeHead(broken, labels, 4, 1e-3).equal(nothing)) << value;
+    EXPECT_TRUE(FitRidgeHead(broken.narrow(0, 1, 1), labels.narrow(0, 1, 1), 4, 1e-3).equal(nothing)) << value;
+    EXPECT_TRUE(FitRidgeHead(broken.repeat({3, 1}), labels.repeat({3}), 4, 1e-3).equal(nothing)) << value;
   }
 }
 
@@ -118,7 +118,7 @@ TEST(RidgeEnsemble, EveryMemberIsTheSolutionOfItsOwnShard) {
   const TrialSpec spec = Spec();
   const Outcome outcome = Trained(spec, data);
   const auto network = std::move(MakeNetwork("hog-linear", data.shape, 4, RngStream(4, Purpose::parameters))).value();
-  const at::Tensor heads = HeadsOf(outcome);
+  const at::Tensor heads = FindHeads(outcome);
   const Shards shards = AssignShards(spec, data).value();
   for (std::int64_t m = 0; m < kMembers; ++m) {
     const Examples shard = data.train.Rows(shards[static_cast<std::size_t>(m)]);
@@ -147,7 +147,7 @@ std::vector<std::int64_t> MembersThatSee(std::int64_t which, const Fit& fit) {
 }
 
 TEST(RidgeEnsemble, AChangedExampleChangesItsOwnMemberAlone) {
-  const Fit real = [](const Dataset& data) { return HeadsOf(Trained(Spec(), data)); };
+  const Fit real = [](const Dataset& data) { return FindHeads(Trained(Spec(), data)); };
   const Shards shards = AssignShards(Spec(), Quarters()).value();
   for (const std::int64_t which : {0, 20, 59}) {
     const std::vector<std::int64_t> seen = MembersThatSee(which, real);
@@ -165,7 +165,7 @@ TEST(RidgeEnsemble, MembersThatSeeEachOthersExamplesAreCaught) {
     const at::Tensor features = centred ? seen - seen.mean(0) : seen;
     std::vector<at::Tensor> heads;
     for (const at::Tensor& rows : shards)
-      heads.push_back(RidgeHead(features.index_select(0, rows), data.train.labels.index_select(0, rows), 4, 0.3));
+      heads.push_back(FitRidgeHead(features.index_select(0, rows), data.train.labels.index_select(0, rows), 4, 0.3));
     return at::stack(heads);
   };
   const Shards apart = AssignShards(Spec(), Quarters()).value();
@@ -198,7 +198,7 @@ TEST(RidgeEnsemble, IsWhatACheckpointOfItHolds) {
   const Outcome want = fitted->Finish().value(), got = resumed->Finish().value();
   EXPECT_EQ(got.parameters, want.parameters);
   EXPECT_EQ(got.metrics, want.metrics);
-  EXPECT_GT(HeadsOf(got).abs().max().item<double>(), 0);
+  EXPECT_GT(FindHeads(got).abs().max().item<double>(), 0);
 }
 
 TEST(RidgeEnsemble, ATrialThatWasStoppedOrLostEndsWithTheSameBits) {
@@ -224,11 +224,11 @@ TEST(RidgeEnsemble, ATrialThatWasStoppedOrLostEndsWithTheSameBits) {
 TEST(RidgeEnsemble, AGangFitsTheSameHeads) {
   const Dataset data = Quarters();
   const TrialSpec spec = Spec();
-  const at::Tensor alone = HeadsOf(Trained(spec, data));
+  const at::Tensor alone = FindHeads(Trained(spec, data));
   auto gang = MakeLocalGang(2, std::chrono::seconds(60));
   std::vector<at::Tensor> heads(2);
-  std::thread other([&] { heads[1] = HeadsOf(Trained(spec, data, *gang[1])); });
-  heads[0] = HeadsOf(Trained(spec, data, *gang[0]));
+  std::thread other([&] { heads[1] = FindHeads(Trained(spec, data, *gang[1])); });
+  heads[0] = FindHeads(Trained(spec, data, *gang[0]));
   other.join();
   EXPECT_TRUE(at::equal(heads[0], heads[1]));
   EXPECT_TRUE(at::allclose(heads[0], alone, 1e-5, 1e-6));
@@ -244,7 +244,7 @@ TEST(RidgeEnsemble, IsLoadedAsTheMembersThatWereFitted) {
   const auto network = std::move(MakeNetwork("hog-linear", data.shape, 4, RngStream(4, Purpose::parameters))).value();
   const at::Tensor images = data.test.Range(0, 7);
   const at::Tensor seen = network->ForwardTo(*FindFrozenFront(*network), images);
-  const at::Tensor logits = some->Forward(images), heads = HeadsOf(outcome);
+  const at::Tensor logits = some->Forward(images), heads = FindHeads(outcome);
   ASSERT_EQ(logits.sizes(), (std::vector<std::int64_t>{3, 7, 4}));
   for (std::int64_t m = 0; m < 3; ++m)
     EXPECT_TRUE(at::allclose(logits[m], at::matmul(seen, heads[2 + m].t()), 1e-4, 1e-5)) << m;
@@ -266,7 +266,7 @@ TEST(RidgeEnsemble, DamagedArtifactsAreNotLoaded) {
   const auto with_heads = [&](const std::function<at::Tensor(const at::Tensor&)>& change) {
     return load([&](auto& blobs) {
       for (storage::TensorBlob& blob : blobs)
-        if (blob.name == "teacher/heads") blob = ToBlob(blob.name, change(FromBlob(blob).value()));
+        if (blob.name == "teacher/heads") blob = MakeTensorBlob(blob.name, change(MakeTensorFromBlob(blob).value()));
     });
   };
   EXPECT_EQ(with_heads([](const at::Tensor& heads) { return heads; }), StatusCode::ok);
@@ -291,7 +291,7 @@ TEST(RidgeEnsemble, VotesAreThoseOfItsMembers) {
   const Outcome outcome = Trained(Spec(), data);
   const auto network = std::move(MakeNetwork("hog-linear", data.shape, 4, RngStream(4, Purpose::parameters))).value();
   const at::Tensor images = data.test.Range(0, 20);
-  const at::Tensor seen = network->ForwardTo(*FindFrozenFront(*network), images), heads = HeadsOf(outcome);
+  const at::Tensor seen = network->ForwardTo(*FindFrozenFront(*network), images), heads = FindHeads(outcome);
   at::Tensor want = at::zeros({20, 4}, at::kInt);
   for (std::int64_t m = 0; m < kMembers; ++m)
     want += at::one_hot(at::matmul(seen, heads[m].t()).argmax(1), 4).to(at::kInt);

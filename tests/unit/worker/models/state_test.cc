@@ -12,29 +12,29 @@ namespace {
 TEST(TensorCodec, KeepsEveryBitWhateverTheLayout) {
   const at::Tensor plain = at::randn({2, 3, 4, 5});
   const at::Tensor last = plain.contiguous(at::MemoryFormat::ChannelsLast);
-  EXPECT_EQ(ToBlob("x", plain), ToBlob("x", last));
-  const auto back = FromBlob(ToBlob("x", last));
+  EXPECT_EQ(MakeTensorBlob("x", plain), MakeTensorBlob("x", last));
+  const auto back = MakeTensorFromBlob(MakeTensorBlob("x", last));
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(back->equal(plain));
   for (const at::ScalarType type : {at::kDouble, at::kInt, at::kLong, at::kByte}) {
     const at::Tensor value = at::arange(6).to(type).view({2, 3});
-    EXPECT_TRUE(FromBlob(ToBlob("x", value))->equal(value));
+    EXPECT_TRUE(MakeTensorFromBlob(MakeTensorBlob("x", value))->equal(value));
   }
 }
 
 TEST(TensorCodec, BytesOfAnotherShapeAreDamage) {
-  storage::TensorBlob blob = ToBlob("x", at::zeros({4}));
+  storage::TensorBlob blob = MakeTensorBlob("x", at::zeros({4}));
   blob.shape = {5};
-  EXPECT_EQ(FromBlob(blob).status().code(), StatusCode::damage);
+  EXPECT_EQ(MakeTensorFromBlob(blob).status().code(), StatusCode::damage);
 }
 
 TEST(TensorCodec, DigestSeesNamesShapesAndBits) {
   const at::Tensor x = at::zeros({4});
-  const std::string digest = ComputeDigest({ToBlob("x", x)});
+  const std::string digest = ComputeDigest({MakeTensorBlob("x", x)});
   EXPECT_EQ(digest.size(), 64U);
-  EXPECT_NE(digest, ComputeDigest({ToBlob("y", x)}));
-  EXPECT_NE(digest, ComputeDigest({ToBlob("x", x.view({2, 2}))}));
-  EXPECT_NE(digest, ComputeDigest({ToBlob("x", at::full({4}, -0.0))}));
+  EXPECT_NE(digest, ComputeDigest({MakeTensorBlob("y", x)}));
+  EXPECT_NE(digest, ComputeDigest({MakeTensorBlob("x", x.view({2, 2}))}));
+  EXPECT_NE(digest, ComputeDigest({MakeTensorBlob("x", at::full({4}, -0.0))}));
 }
 
 TEST(TrainState, RefusesAnotherShapeAndChangesNothing) {
@@ -42,7 +42,7 @@ TEST(TrainState, RefusesAnotherShapeAndChangesNothing) {
   TrainState state;
   state.Add("a", a);
   state.Add("b", b);
-  const Status status = state.Load({ToBlob("a", at::ones({3})), ToBlob("b", at::ones({5}))});
+  const Status status = state.Load({MakeTensorBlob("a", at::ones({3})), MakeTensorBlob("b", at::ones({5}))});
   EXPECT_EQ(status.code(), StatusCode::damage);
   EXPECT_NE(status.message().find("'b'"), std::string::npos);
   EXPECT_EQ(a.sum().item<double>(), 0);

@@ -127,7 +127,7 @@ TEST_P(TrainedZoo, MovesItsRunningStatisticsAsTorchvisionDoes) {
   std::vector<at::Tensor> means;
   std::int64_t counted = 0, norms = 0;
   for (const storage::TensorBlob& blob : network->StateBlobs("")) {
-    const auto value = FromBlob(blob).value();
+    const auto value = MakeTensorFromBlob(blob).value();
     if (blob.name.ends_with("num_batches_tracked")) {
       counted += value.item<std::int64_t>();
       norms += blob.name.starts_with("aux") ? 0 : 1;
@@ -289,7 +289,7 @@ std::vector<Layer> GroupedConvolutions(std::int64_t classes) {
 }
 
 std::vector<at::Tensor> Gradients(const Network& network, const at::Tensor& loss) {
-  return VectorJacobian({loss}, {at::ones({})}, network.parameters().leaves());
+  return ComputeVectorJacobian({loss}, {at::ones({})}, network.parameters().leaves());
 }
 
 TEST(Training, InPlaceOperationsKeepTheGradients) {
@@ -312,7 +312,7 @@ TEST(Training, InPlaceOperationsKeepTheGradients) {
 void ExpectPerSampleGradients(const Network& network, const at::Tensor& images, std::int64_t classes,
                               const std::string& what, double tolerance = 1e-4) {
   const at::Tensor labels = at::arange(images.size(0), at::kLong).remainder(classes);
-  const at::Tensor got = PerSampleGradients(network, images, labels);
+  const at::Tensor got = ComputePerSampleGradients(network, images, labels);
   for (std::int64_t i = 0; i < images.size(0); ++i) {
     const at::Tensor logits = network.Forward(images.narrow(0, i, 1)).logits;
     std::vector<at::Tensor> parts;

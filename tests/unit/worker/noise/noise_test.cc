@@ -139,7 +139,7 @@ TEST(LatticeGaussian, ScaleOutsideItsRangeIsRefused) {
 TEST(LatticeGaussianProbability, SumsToOneAndHasTheVariancePlusATwelfth) {
   double sum = 0, variance = 0;
   for (std::int64_t k = -400; k <= 400; ++k) {
-    const double p = LatticeGaussianProbability(25, k);
+    const double p = ComputeLatticeGaussianProbability(25, k);
     sum += p;
     variance += p * static_cast<double>(k * k);
   }

@@ -31,7 +31,8 @@ void ExpectWholeShares(const at::Tensor& shares, std::int64_t grain) {
 }
 
 TEST(VoteShares, AreWholeNumbersThatAddUpToTheGrainAtMost) {
-  for (const std::int64_t grain : {1, 2, 3, 10, 255, 1024}) ExpectWholeShares(VoteShares(ManyLogits(), grain), grain);
+  for (const std::int64_t grain : {1, 2, 3, 10, 255, 1024})
+    ExpectWholeShares(ComputeVoteShares(ManyLogits(), grain), grain);
 }
 
 TEST(VoteShares, StayInsideTheGrainForNumbersThatAreNoProbabilities) {
@@ -45,11 +46,11 @@ TEST(VoteShares, StayInsideTheGrainForNumbersThatAreNoProbabilities) {
 TEST(VoteShares, AreTheFlooredSoftmaxWhereThatFits) {
   const at::Tensor logits = ManyLogits();
   const at::Tensor expected = (logits.softmax(-1) * 100).floor().to(at::kLong);
-  EXPECT_TRUE(at::equal(VoteShares(logits, 100), expected));
+  EXPECT_TRUE(at::equal(ComputeVoteShares(logits, 100), expected));
 }
 
 TEST(VoteShares, OfGrainOneAreOneHot) {
-  const at::Tensor shares = VoteShares(ManyLogits(), 1);
+  const at::Tensor shares = ComputeVoteShares(ManyLogits(), 1);
   EXPECT_TRUE(at::equal(shares.argmax(-1), ManyLogits().argmax(-1)));
   EXPECT_EQ(shares.sum().item<std::int64_t>(), kRows);
 }
@@ -57,7 +58,7 @@ TEST(VoteShares, OfGrainOneAreOneHot) {
 // By integers: the squared distance of any two, and of each from nothing; both are reached.
 TEST(VoteShares, SquaredDistanceIsAtMostTwiceTheSquaredGrain) {
   for (const std::int64_t grain : {1, 7, 64}) {
-    const at::Tensor shares = VoteShares(ManyLogits(), grain);
+    const at::Tensor shares = ComputeVoteShares(ManyLogits(), grain);
     const at::Tensor apart = (shares.unsqueeze(0) - shares.unsqueeze(1)).square().sum(-1);
     EXPECT_EQ(apart.max().item<std::int64_t>(), 2 * grain * grain);
     EXPECT_EQ(shares.square().sum(-1).max().item<std::int64_t>(), grain * grain);
@@ -84,7 +85,7 @@ TEST_F(NoisyProbabilities, NegligibleNoiseLeavesTheSumOfTheShares) {
   FixedTeacher teacher(logits);
   const Answers answers = Oracle::Ask(teacher, {DistinctInputs(kRows, 0), {}, 0, kGrain});
   const auto released = ChargeAndRelease(*Make(0.05 / kGrain), answers, book_);
-  EXPECT_TRUE(at::equal(released.value().values, VoteShares(logits, kGrain).sum(0).to(at::kInt)));
+  EXPECT_TRUE(at::equal(released.value().values, ComputeVoteShares(logits, kGrain).sum(0).to(at::kInt)));
 }
 
 TEST_F(NoisyProbabilities, MembersThatVotedAtAnotherGrainAreRefused) {

@@ -19,7 +19,7 @@ ClassEmbedding Make(double multiplier = 2) {
 class ClassEmbeddingTest : public ::testing::Test {
  protected:
   // What is released, less the noise that the seeded key gives.
-  at::Tensor SumOf(const at::Tensor& features, const at::Tensor& labels) {
+  at::Tensor ComputeSum(const at::Tensor& features, const at::Tensor& labels) {
     ClassEmbedding mechanism = Make();
     EmbeddingSum sum = mechanism.NewSum();
     sum.Add(features, labels);
@@ -33,19 +33,19 @@ class ClassEmbeddingTest : public ::testing::Test {
 
 TEST_F(ClassEmbeddingTest, EveryExampleAddsToTheRowOfItsClass) {
   const at::Tensor features = at::tensor({0.6f, 0.8f, 0.0f, 1.0f, 0.5f, 0.0f}).reshape({3, 2});
-  const at::Tensor sum = SumOf(features, at::tensor({2, 0, 2}, at::kLong));
+  const at::Tensor sum = ComputeSum(features, at::tensor({2, 0, 2}, at::kLong));
   EXPECT_TRUE(at::allclose(sum, at::tensor({0.0f, 1.0f, 0.0f, 0.0f, 1.1f, 0.8f}).reshape({3, 2}), 1e-5, 1e-6));
 }
 
 TEST_F(ClassEmbeddingTest, LongFeaturesAreShortenedToNormOne) {
-  const at::Tensor sum = SumOf(at::tensor({30.0f, 40.0f}).reshape({1, 2}), at::tensor({1}, at::kLong));
+  const at::Tensor sum = ComputeSum(at::tensor({30.0f, 40.0f}).reshape({1, 2}), at::tensor({1}, at::kLong));
   EXPECT_TRUE(at::allclose(sum[1], at::tensor({0.6f, 0.8f}), 1e-5, 1e-6));
 }
 
 TEST_F(ClassEmbeddingTest, ExampleWithNonFiniteFeaturesCountsAsZero) {
   at::Tensor features = at::tensor({0.6f, 0.8f, 0.0f, 1.0f}).reshape({2, 2});
   features[1][0] = std::nan("");
-  const at::Tensor sum = SumOf(features, at::tensor({0, 1}, at::kLong));
+  const at::Tensor sum = ComputeSum(features, at::tensor({0, 1}, at::kLong));
   EXPECT_TRUE(at::allclose(sum[0], at::tensor({0.6f, 0.8f}), 1e-5, 1e-6));
   EXPECT_TRUE(at::allclose(sum[1], at::zeros({2}), 0, 1e-6));
 }
@@ -70,7 +70,7 @@ TEST_F(ClassEmbeddingTest, RoundingOfManyExamplesStaysBelowWhatOneAdds) {
   features.narrow(0, 0, kMany).fill_(0.7001f);
   features.narrow(0, kMany, kMany).fill_(-0.7001f);
   features[2 * kMany][0] = 0.3001f;
-  const at::Tensor sum = SumOf(features, at::zeros({2 * kMany + 1}, at::kLong));
+  const at::Tensor sum = ComputeSum(features, at::zeros({2 * kMany + 1}, at::kLong));
   EXPECT_TRUE(at::allclose(sum[0], at::tensor({0.3001f, 0.0f}), 0, 1e-6));
 }
 

@@ -265,7 +265,7 @@ TEST(PlanEvents, EqualWhatConfidentVotesDescribe) {
   spec.release.answers = 200;
   const auto planned = privacy::PlanEvents(spec).value();
   ASSERT_EQ(planned.size(), 3u);
-  const ConfidentSettings settings = ConfidentSettingsFor(spec, kClasses);
+  const ConfidentSettings settings = MakeConfidentSettings(spec, kClasses);
   const auto key = [] { return noise::NoiseKey::FromOperatingSystem(); };
   const std::vector<privacy::PrivacyEvent> described = {
       ConsensusTest::Create({privacy::PlanConsensusTest(spec), kMembers, kClasses, 5}, key()).value()->Describe(),

@@ -22,7 +22,7 @@ class DpSgdStepTest : public ::testing::Test {
     return DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
   }
   // The released vector less the noise that the seeded key gives: the clipped sum itself.
-  at::Tensor SumOf(const at::Tensor& gradients, std::vector<std::int64_t> layers = {}) {
+  at::Tensor ComputeSum(const at::Tensor& gradients, std::vector<std::int64_t> layers = {}) {
     DpSgdStep mechanism = Make();
     ClippedSum sum = mechanism.NewSum(std::move(layers));
     sum.Add(gradients);
@@ -37,7 +37,7 @@ class DpSgdStepTest : public ::testing::Test {
 
 TEST_F(DpSgdStepTest, LongGradientsAreClippedAndShortOnesKept) {
   const at::Tensor gradients = at::tensor({3.0f, 4.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.1f, 0.0f}).reshape({2, 4});
-  EXPECT_TRUE(at::allclose(SumOf(gradients), at::tensor({0.3f, 0.4f, 0.1f, 0.0f}), 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(ComputeSum(gradients), at::tensor({0.3f, 0.4f, 0.1f, 0.0f}), 1e-5, 1e-6));
 }
 
 // Layers of one and three coordinates, each clipped to 0.5 / sqrt(2) = 0.353553.
@@ -45,12 +45,12 @@ TEST_F(DpSgdStepTest, EachLayerIsClippedByItself) {
   const at::Tensor gradients = at::tensor({3.0f, 0.0f, 0.3f, 0.0f, 0.1f, 0.0f, 6.0f, 8.0f}).reshape({2, 4});
   const double c = 0.5 / std::sqrt(2.0);
   const at::Tensor expected = at::tensor({c + 0.1, 0.0, 0.3 + 0.6 * c, 0.8 * c}, at::kFloat);
-  EXPECT_TRUE(at::allclose(SumOf(gradients, {1, 3}), expected, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(ComputeSum(gradients, {1, 3}), expected, 1e-5, 1e-6));
 }
 
 TEST_F(DpSgdStepTest, PerLayerClippingKeepsTheTotalBound) {
   for (const std::vector<std::int64_t>& layers : {std::vector<std::int64_t>{1, 3}, {2, 2}, {1, 1, 1, 1}, {4}}) {
-    const at::Tensor whole = SumOf(at::full({1, 4}, 100.0f), layers);
+    const at::Tensor whole = ComputeSum(at::full({1, 4}, 100.0f), layers);
     EXPECT_NEAR(whole.norm().item<double>(), 0.5, 1e-5) << layers.size();
   }
 }
@@ -58,14 +58,14 @@ TEST_F(DpSgdStepTest, PerLayerClippingKeepsTheTotalBound) {
 TEST_F(DpSgdStepTest, OneBadLayerSilencesTheWholeExample) {
   at::Tensor gradients = at::full({2, 4}, 0.1f);
   gradients[1][3] = std::nan("");
-  EXPECT_TRUE(at::allclose(SumOf(gradients, {1, 3}), at::full({4}, 0.1f), 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(ComputeSum(gradients, {1, 3}), at::full({4}, 0.1f), 1e-5, 1e-6));
 }
 
 TEST_F(DpSgdStepTest, ExampleWithNonFiniteGradientCountsAsZero) {
   at::Tensor gradients = at::full({3, 4}, 0.1f);
   gradients[1][2] = std::nan("");
   gradients[2][0] = std::numeric_limits<float>::infinity();
-  EXPECT_TRUE(at::allclose(SumOf(gradients), at::full({4}, 0.1f), 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(ComputeSum(gradients), at::full({4}, 0.1f), 1e-5, 1e-6));
 }
 
 TEST_F(DpSgdStepTest, OuterProductsAreClippedLikeTheirGradients) {
@@ -109,7 +109,7 @@ TEST_F(DpSgdStepTest, EventOfAStepOverAllExamplesAssumesNoSampling) {
 }
 
 TEST_F(DpSgdStepTest, EmptyPoissonSampleReleasesNoiseAlone) {
-  EXPECT_TRUE(at::allclose(SumOf(at::empty({0, 4})), at::zeros({4}), 0, 1e-6));
+  EXPECT_TRUE(at::allclose(ComputeSum(at::empty({0, 4})), at::zeros({4}), 0, 1e-6));
 }
 
 TEST_F(DpSgdStepTest, SumClippedForALargerBoundIsRefused) {

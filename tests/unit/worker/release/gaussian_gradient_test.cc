@@ -19,7 +19,7 @@ at::Tensor Logits(double scale, std::int64_t shift) {
                      .reshape({kRows, kClasses});
 }
 
-at::Tensor AutogradOf(const at::Tensor& loss, const at::Tensor& logits) {
+at::Tensor ComputeAutograd(const at::Tensor& loss, const at::Tensor& logits) {
   return torch::autograd::grad({loss.sum()}, {logits})[0];
 }
 
@@ -39,8 +39,9 @@ TEST(DistillationGradient, DkdIsTheGradientOfThePrintedLoss) {
   for (const double temperature : {1.0, 4.0}) {
     const at::Tensor student = Logits(2.5, 1).requires_grad_(true);
     const at::Tensor teacher = Logits(3.0, 4);
-    const at::Tensor expected = AutogradOf(DkdLoss(student, teacher, 1, 8, temperature), student);
-    const at::Tensor actual = DistillationGradient(DistillationLoss::dkd, student.detach(), teacher, 1, 8, temperature);
+    const at::Tensor expected = ComputeAutograd(DkdLoss(student, teacher, 1, 8, temperature), student);
+    const at::Tensor actual =
+        ComputeDistillationGradient(DistillationLoss::dkd, student.detach(), teacher, 1, 8, temperature);
     EXPECT_TRUE(at::allclose(actual, expected, 1e-9, 1e-12)) << "T = " << temperature;
   }
 }
@@ -50,11 +51,11 @@ TEST(DistillationGradient, KdAndHardLabelsAreTheGradientsOfTheirLosses) {
   const at::Tensor teacher = Logits(3.0, 4);
   const double t = 2;
   const at::Tensor kl = ((teacher / t).softmax(-1) * ((teacher / t).log_softmax(-1) - (student / t).log_softmax(-1)));
-  EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::kd, student.detach(), teacher, 1, 8, t),
-                           AutogradOf(t * t * kl, student), 1e-9, 1e-12));
+  EXPECT_TRUE(at::allclose(ComputeDistillationGradient(DistillationLoss::kd, student.detach(), teacher, 1, 8, t),
+                           ComputeAutograd(t * t * kl, student), 1e-9, 1e-12));
   const at::Tensor ce = -(at::one_hot(teacher.argmax(-1), kClasses) * student.log_softmax(-1));
-  EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::ce_hard, student.detach(), teacher, 1, 8, 1),
-                           AutogradOf(ce, student), 1e-9, 1e-12));
+  EXPECT_TRUE(at::allclose(ComputeDistillationGradient(DistillationLoss::ce_hard, student.detach(), teacher, 1, 8, 1),
+                           ComputeAutograd(ce, student), 1e-9, 1e-12));
 }
 
 TEST(DistillationGradient, OnePassOverTheRowsGivesWhatTensorOperationsGive) {
@@ -64,21 +65,22 @@ TEST(DistillationGradient, OnePassOverTheRowsGivesWhatTensorOperationsGive) {
           at::sin(at::arange(rows * classes, at::kDouble).mul(2.3)).mul(9).reshape({rows, classes});
       teacher[0].fill_(1);  // a tie: the first class is the label
       const at::Tensor student = at::cos(at::arange(rows * classes, at::kDouble)).mul(5).reshape({rows, classes});
-      const at::Tensor one_pass = DistillationGradient(DistillationLoss::dkd, student, teacher, 2, 8, temperature);
-      const at::Tensor operations =
-          DistillationGradient(DistillationLoss::dkd, student.clone().requires_grad_(true), teacher, 2, 8, temperature);
+      const at::Tensor one_pass =
+          ComputeDistillationGradient(DistillationLoss::dkd, student, teacher, 2, 8, temperature);
+      const at::Tensor operations = ComputeDistillationGradient(
+          DistillationLoss::dkd, student.clone().requires_grad_(true), teacher, 2, 8, temperature);
       EXPECT_TRUE(at::allclose(one_pass, operations.detach(), 1e-11, 1e-13)) << rows << " " << classes;
       const at::Tensor columns = student.t().contiguous().t();  // the same logits, laid out by class
       EXPECT_TRUE(
-          at::equal(DistillationGradient(DistillationLoss::dkd, columns, teacher, 2, 8, temperature), one_pass));
+          at::equal(ComputeDistillationGradient(DistillationLoss::dkd, columns, teacher, 2, 8, temperature), one_pass));
     }
   }
 }
 
 TEST(DistillationGradient, StaysFiniteAndSumsToZeroWhereProbabilitiesVanish) {
   for (const double scale : {0.0, 1.0, 60.0, 3e4}) {
-    const at::Tensor gradient = DistillationGradient(DistillationLoss::dkd, Logits(scale, 1).to(at::kFloat),
-                                                     Logits(scale, 4).to(at::kFloat), 1, 8, 1);
+    const at::Tensor gradient = ComputeDistillationGradient(DistillationLoss::dkd, Logits(scale, 1).to(at::kFloat),
+                                                            Logits(scale, 4).to(at::kFloat), 1, 8, 1);
     EXPECT_TRUE(at::isfinite(gradient).all().item<bool>()) << scale;
     EXPECT_LT(gradient.sum(-1).abs().max().item<double>(), 1e-4) << scale;
   }
@@ -88,7 +90,7 @@ TEST(DistillationGradient, KeepsItsSignWhereBothLabelsAreAllButCertain) {
   // Student 1 - 5e-9, teacher 1 - 5e-13: in float both round to 1, yet the student must grow surer.
   const at::Tensor student = at::tensor({20.0f, 0.0f, 0.0f}).reshape({1, 3});
   const at::Tensor teacher = at::tensor({29.0f, 0.0f, 0.0f}).reshape({1, 3});
-  const at::Tensor gradient = DistillationGradient(DistillationLoss::dkd, student, teacher, 1, 0, 1);
+  const at::Tensor gradient = ComputeDistillationGradient(DistillationLoss::dkd, student, teacher, 1, 0, 1);
   EXPECT_LT(gradient[0][0].item<double>(), 0);
   EXPECT_GT(gradient[0][1].item<double>(), 0);
 }
@@ -97,9 +99,9 @@ TEST(DistillationGradient, KeepsItsSignWhereBothLabelsAreAllButCertain) {
 TEST(DistillationGradient, KdIsWhatItsDefinitionSaysNumberByNumber) {
   const double z[2][3] = {{0.5, -1, 2}, {0, 0, 0}}, t[2][3] = {{1, 1, -2}, {3, 0, 0}};
   for (const double temperature : {1.0, 4.0}) {
-    const at::Tensor got =
-        DistillationGradient(DistillationLoss::kd, at::tensor({0.5, -1., 2., 0., 0., 0.}, at::kDouble).reshape({2, 3}),
-                             at::tensor({1., 1., -2., 3., 0., 0.}, at::kDouble).reshape({2, 3}), 1, 8, temperature);
+    const at::Tensor got = ComputeDistillationGradient(
+        DistillationLoss::kd, at::tensor({0.5, -1., 2., 0., 0., 0.}, at::kDouble).reshape({2, 3}),
+        at::tensor({1., 1., -2., 3., 0., 0.}, at::kDouble).reshape({2, 3}), 1, 8, temperature);
     for (std::int64_t row = 0; row < 2; ++row) {
       double student = 0, teacher = 0;
       for (std::int64_t c = 0; c < 3; ++c) {
@@ -121,10 +123,11 @@ TEST(ProbabilityGradient, IsTheLogitsGradientBeforeTheSoftmax) {
   for (const auto loss : {DistillationLoss::dkd, DistillationLoss::kd, DistillationLoss::ce_hard}) {
     for (const double temperature : {1.0, 4.0}) {
       if (loss == DistillationLoss::ce_hard && temperature != 1) continue;  // it has no temperature
-      const at::Tensor v = ProbabilityGradient(loss, student, teacher, 2, 8, temperature);
+      const at::Tensor v = ComputeProbabilityGradient(loss, student, teacher, 2, 8, temperature);
       const at::Tensor p = (student / temperature).softmax(-1);
       const at::Tensor pulled = p * (v - (p * v).sum(-1, true)) / temperature;
-      EXPECT_TRUE(at::allclose(pulled, DistillationGradient(loss, student, teacher, 2, 8, temperature), 1e-9, 1e-12))
+      EXPECT_TRUE(
+          at::allclose(pulled, ComputeDistillationGradient(loss, student, teacher, 2, 8, temperature), 1e-9, 1e-12))
           << static_cast<int>(loss) << " T = " << temperature;
     }
   }
@@ -142,21 +145,21 @@ at::Tensor PrintedDkdLoss(const at::Tensor& p, const at::Tensor& t, double lambd
 TEST(ProbabilityGradient, PrintedDkdIsTheGradientOfEquation2) {
   const at::Tensor student = Logits(2.5, 1), teacher = Logits(3.0, 4);
   const at::Tensor t = teacher.softmax(-1), p = student.softmax(-1).requires_grad_(true);
-  const at::Tensor expected = AutogradOf(PrintedDkdLoss(p, t, 8), p);
-  const at::Tensor actual = ProbabilityGradient(DistillationLoss::dkd_printed, student, teacher, 1, 8, 1);
+  const at::Tensor expected = ComputeAutograd(PrintedDkdLoss(p, t, 8), p);
+  const at::Tensor actual = ComputeProbabilityGradient(DistillationLoss::dkd_printed, student, teacher, 1, 8, 1);
   EXPECT_TRUE(at::allclose(actual, expected, 1e-9, 1e-12));
   const at::Tensor logits = student.clone().requires_grad_(true);
-  const at::Tensor by_logits = AutogradOf(PrintedDkdLoss(logits.softmax(-1), t, 8), logits);
-  EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::dkd_printed, student, teacher, 1, 8, 1), by_logits,
-                           1e-9, 1e-12));
-  EXPECT_FALSE(at::allclose(by_logits, DistillationGradient(DistillationLoss::dkd, student, teacher, 1, 8, 1)));
+  const at::Tensor by_logits = ComputeAutograd(PrintedDkdLoss(logits.softmax(-1), t, 8), logits);
+  EXPECT_TRUE(at::allclose(ComputeDistillationGradient(DistillationLoss::dkd_printed, student, teacher, 1, 8, 1),
+                           by_logits, 1e-9, 1e-12));
+  EXPECT_FALSE(at::allclose(by_logits, ComputeDistillationGradient(DistillationLoss::dkd, student, teacher, 1, 8, 1)));
 }
 
 // Two classes, number by number: t = (0.8, 0.2), p = (0.5, 0.5), lambda = 8.
 TEST(ProbabilityGradient, PrintedDkdOfTwoClassesByHand) {
   const at::Tensor teacher = at::tensor({std::log(4.0), 0.0}, at::kDouble).reshape({1, 2});
   const at::Tensor v =
-      ProbabilityGradient(DistillationLoss::dkd_printed, at::zeros({1, 2}, at::kDouble), teacher, 1, 8, 1);
+      ComputeProbabilityGradient(DistillationLoss::dkd_printed, at::zeros({1, 2}, at::kDouble), teacher, 1, 8, 1);
   EXPECT_NEAR(v[0][0].item<double>(), -0.8 / 0.5 + 0.2 / 0.5, 1e-12);
   EXPECT_NEAR(v[0][1].item<double>(), -8 * 0.2 / (0.8 * 0.5 * 0.5), 1e-12);
 }
@@ -166,7 +169,7 @@ TEST(ProbabilityGradient, StaysFiniteWhereProbabilitiesVanish) {
        {DistillationLoss::dkd, DistillationLoss::kd, DistillationLoss::ce_hard, DistillationLoss::dkd_printed}) {
     for (const double scale : {0.0, 60.0, 3e4}) {
       const at::Tensor v =
-          ProbabilityGradient(loss, Logits(scale, 1).to(at::kFloat), Logits(scale, 4).to(at::kFloat), 1, 8, 1);
+          ComputeProbabilityGradient(loss, Logits(scale, 1).to(at::kFloat), Logits(scale, 4).to(at::kFloat), 1, 8, 1);
       EXPECT_TRUE(at::isfinite(v).all().item<bool>()) << static_cast<int>(loss) << " " << scale;
     }
   }
@@ -239,9 +242,9 @@ class GaussianGradientTest : public ::testing::Test {
                         {rows, kClasses});
   }
   at::Tensor Bounded() {
-    return NormaliseGradient(
-        DistillationGradient(DistillationLoss::dkd, Logits(2, 1).to(at::kFloat), Logits(3, 4).to(at::kFloat), 1, 8, 1),
-        Normalization::row, 0.5, 1e-4);
+    return NormaliseGradient(ComputeDistillationGradient(DistillationLoss::dkd, Logits(2, 1).to(at::kFloat),
+                                                         Logits(3, 4).to(at::kFloat), 1, 8, 1),
+                             Normalization::row, 0.5, 1e-4);
   }
   GradientSettings settings_;
   MemoryPort port_;
@@ -302,8 +305,8 @@ TEST_F(GaussianGradientTest, TheMaskComesBeforeTheNorm) {
   settings_.sigma = 1e-9;
   const at::Tensor released = ChargeAndRelease(*Make(), Ask(2), book_).value().values;
   EXPECT_LT((released.norm(2, 1) - settings_.norm_bound).abs().max().item<double>(), 1e-3);
-  const at::Tensor gradient =
-      DistillationGradient(DistillationLoss::dkd, Logits(2, 1).to(at::kFloat), Logits(3, 4).to(at::kFloat), 1, 8, 1);
+  const at::Tensor gradient = ComputeDistillationGradient(DistillationLoss::dkd, Logits(2, 1).to(at::kFloat),
+                                                          Logits(3, 4).to(at::kFloat), 1, 8, 1);
   for (std::int64_t row = 0; row < kRows; ++row) {
     const at::Tensor kept = std::get<1>(gradient[row].abs().topk(2));
     const at::Tensor share = gradient[row].index_select(0, kept) / gradient[row].index_select(0, kept).norm();
@@ -375,7 +378,7 @@ TEST_F(GaussianGradientTest, SettingsWithoutAMeaningAreRefused) {
 TEST(SoftTarget, SumsToOneAndMovesAgainstTheRelease) {
   const at::Tensor logits = Logits(2, 1);
   const at::Tensor released = Logits(0.1, 3) + 7;  // its mean does not matter
-  const at::Tensor y = SoftTarget(logits, released, 2.0);
+  const at::Tensor y = ComputeSoftTarget(logits, released, 2.0);
   EXPECT_LT((y.sum(-1) - 1).abs().max().item<double>(), 1e-12);
   EXPECT_TRUE(at::allclose(logits.softmax(-1) - y, 2.0 * (released - released.mean(-1, true)), 1e-9, 1e-12));
 }

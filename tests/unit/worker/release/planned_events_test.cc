@@ -5,7 +5,7 @@
 
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/planned_events.h"
-#include "worker/methods/label_training.h"
+#include "worker/methods/label_stages.h"
 #include "worker/release/class_embedding.h"
 #include "worker/release/dpsgd_step.h"
 #include "worker/release/label_response.h"

@@ -162,13 +162,13 @@ double FindLongest(const Bound& bound) {
 
 TEST(LowPrecision, BoundThatIsTakenInItIsCaught) {
   EXPECT_LE(FindLongest([](const at::Tensor& rows, const Lattice& lattice) {
-              return RoundedRows(rows, ClipFactors(rows, lattice));
+              return RoundRows(rows, ClipFactors(rows, lattice));
             }),
             1);
   // The mutant: norms by a product of float32, which bfloat16 takes over.
   EXPECT_GT(FindLongest([](const at::Tensor& rows, const Lattice& lattice) {
               const at::Tensor norms = at::mm(rows, rows.t()).diagonal().to(at::kDouble).sqrt();
-              return RoundedRows(rows, lattice.longest / norms);
+              return RoundRows(rows, lattice.longest / norms);
             }),
             1.0005);
 }

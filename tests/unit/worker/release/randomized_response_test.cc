@@ -105,7 +105,7 @@ TEST_F(RandomizedResponseTest, EventIsAccountedAtTwoChoices) {
   EXPECT_EQ(event.source, privacy::NoiseSource::secure_lattice);
   EXPECT_EQ(Make(2)->Describe(1).source, privacy::NoiseSource::seeded);
   const privacy::Bound bound = privacy::ComputeRelationBound(privacy::kTeacher, {event}, 1e-5, nullptr);
-  EXPECT_NEAR(bound.epsilon, privacy::ComposedResponseEpsilon(2, 2, 300, 1e-5), 1.1e-3);
+  EXPECT_NEAR(bound.epsilon, privacy::ComputeComposedResponseEpsilon(2, 2, 300, 1e-5), 1.1e-3);
   EXPECT_NEAR(privacy::ComputeRelationBound(privacy::kAnswer, {event}, 1e-5, nullptr).epsilon, 2, 1e-3);
   EXPECT_TRUE(privacy::DecodeEvent(privacy::EncodeEvent(event)).value().SameMechanism(event));
 }
@@ -207,12 +207,12 @@ TEST(ResponseSettingsFor, ANumberOfCandidatesHoldsOnlyWithoutAThreshold) {
   spec.method = "dpsd-label";
   spec.release.epsilon0 = 1;
   spec.release.top_k = 3;
-  EXPECT_EQ(ResponseSettingsFor(spec, 10, 1).candidates, 3);
+  EXPECT_EQ(MakeResponseSettings(spec, 10, 1).candidates, 3);
   spec.release.threshold = 0.05;
-  EXPECT_EQ(ResponseSettingsFor(spec, 10, 1).candidates, 0);
+  EXPECT_EQ(MakeResponseSettings(spec, 10, 1).candidates, 0);
   spec.release.response_over = ResponseOver::classes;
   const auto mechanism =
-      RandomizedResponse::Create(ResponseSettingsFor(spec, 3, 1), noise::NoiseKey::FromSeed(1, TrialId(1))).value();
+      RandomizedResponse::Create(MakeResponseSettings(spec, 3, 1), noise::NoiseKey::FromSeed(1, TrialId(1))).value();
   EXPECT_EQ(mechanism->Describe(1).voids, std::vector<std::string>{std::string(privacy::kVoidSupportLeak)})
       << "some row may have fewer than all three";
 }

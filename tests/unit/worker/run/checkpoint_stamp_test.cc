@@ -41,13 +41,13 @@ TEST(CheckpointStamp, AnotherTrialGangOrRevisionIsRefusedByName) {
 
 TEST(CheckpointStamp, KindsOfDeviceAreKeptInTheirOrder) {
   Attributes attributes;
-  EXPECT_EQ(TrainedOn(attributes, "cuda:1"), "cuda");
+  EXPECT_EQ(DescribeTrainedOn(attributes, "cuda:1"), "cuda");
   StampTrainedOn(attributes, "cuda");
-  EXPECT_EQ(TrainedOn(attributes, "cuda:0"), "cuda");
-  EXPECT_EQ(TrainedOn(attributes, "cpu"), "cuda, cpu");
+  EXPECT_EQ(DescribeTrainedOn(attributes, "cuda:0"), "cuda");
+  EXPECT_EQ(DescribeTrainedOn(attributes, "cpu"), "cuda, cpu");
   StampTrainedOn(attributes, "cuda, cpu");
-  EXPECT_EQ(TrainedOn(attributes, "cpu"), "cuda, cpu");
-  EXPECT_EQ(TrainedOn(attributes, "cuda:0"), "cuda, cpu, cuda");
+  EXPECT_EQ(DescribeTrainedOn(attributes, "cpu"), "cuda, cpu");
+  EXPECT_EQ(DescribeTrainedOn(attributes, "cuda:0"), "cuda, cpu, cuda");
 }
 
 }  // namespace

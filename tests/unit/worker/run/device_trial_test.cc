@@ -204,7 +204,8 @@ TEST_P(GroupNormTrial, MatchesCpuChargesAndRoundedParameters) {
   for (const auto& [id, grant] : want.host.grants) EXPECT_EQ(got.host.grants.at(id).used, grant.used);
   ASSERT_EQ(got.file.parameters.size(), want.file.parameters.size());
   for (std::size_t i = 0; i < want.file.parameters.size(); ++i) {
-    const at::Tensor a = FromBlob(got.file.parameters[i]).value(), b = FromBlob(want.file.parameters[i]).value();
+    const at::Tensor a = MakeTensorFromBlob(got.file.parameters[i]).value(),
+                     b = MakeTensorFromBlob(want.file.parameters[i]).value();
     EXPECT_TRUE(at::allclose(a, b, 1e-3, 1e-4)) << want.file.parameters[i].name;
   }
 }
@@ -269,16 +270,16 @@ TEST(RandomNumbers, HaveTheSameBitsOnEveryDevice) {
   for (const at::Tensor& like : {flat, flat.contiguous(at::MemoryFormat::ChannelsLast), flat.flatten(1)}) {
     const at::Tensor there = like.to(PretendDevice());
     for (const std::int64_t first : {0, 11}) {
-      const at::Tensor mask = DropoutMask(there, 0.3, {stream, first});
+      const at::Tensor mask = DrawDropoutMask(there, 0.3, {stream, first});
       EXPECT_EQ(mask.device(), PretendDevice());
       EXPECT_EQ(mask.strides(), like.strides());
-      EXPECT_TRUE(at::equal(mask.cpu(), DropoutMask(like, 0.3, {stream, first})));
+      EXPECT_TRUE(at::equal(mask.cpu(), DrawDropoutMask(like, 0.3, {stream, first})));
     }
   }
   const PixelScale scale{{0.1, 0.2, 0.3}, {0.5, 0.5, 0.25}};
   for (const int reach : {1, 2, 4})
-    EXPECT_TRUE(at::equal(Shifted(flat.to(PretendDevice()), reach, scale, {stream, 2}).cpu(),
-                          Shifted(flat, reach, scale, {stream, 2})));
+    EXPECT_TRUE(at::equal(ShiftImages(flat.to(PretendDevice()), reach, scale, {stream, 2}).cpu(),
+                          ShiftImages(flat, reach, scale, {stream, 2})));
 }
 
 TEST(HostCopy, HoldsTheValuesOfItsBeginning) {
@@ -314,7 +315,7 @@ TEST(HostCopy, ErrorOfTheDeviceIsToldByTheNextAnswer) {
   };
   ASSERT_TRUE(tape.Obtain(0, draw).ok()) << "nobody has waited";
   const Status waited = store->AwaitReleased();
-  EXPECT_EQ(ToReleaseFailure(waited).kind, FailureKind::device) << waited.message();
+  EXPECT_EQ(MakeReleaseFailure(waited).kind, FailureKind::device) << waited.message();
   EXPECT_EQ(tape.Obtain(1, draw).status().message(), waited.message());
   EXPECT_EQ(drawn, 1) << "what cannot be written down is not drawn";
 }

@@ -73,7 +73,7 @@ class GangTrial : public ::testing::TestWithParam<TrialCase> {
     return found->second;
   }
 
-  static storage::AttemptFile FileOf(const GangRun& run) {
+  static storage::AttemptFile ReadRunFile(const GangRun& run) {
     auto file = storage::ReadAttemptFile(run.file);
     EXPECT_TRUE(file.ok()) << file.status().message();
     return file.ok() ? *file : storage::AttemptFile();
@@ -88,7 +88,7 @@ std::map<std::pair<std::string, int>, GangRun> GangTrial::whole_;
 TEST_P(GangTrial, IsTheTrialOfASingleDevice) {
   const GangRun& single = Whole(1);
   ASSERT_TRUE(single.ended[0].succeeded) << single.ended[0].detail;
-  const storage::AttemptFile want = FileOf(single);
+  const storage::AttemptFile want = ReadRunFile(single);
   std::vector<int> sizes = {2, 3};
   // more than it has members
   const std::string& teacher = GetParam().teacher;
@@ -101,7 +101,7 @@ TEST_P(GangTrial, IsTheTrialOfASingleDevice) {
     for (std::size_t i = 0; i < gang.ended[0].metrics.size(); ++i)
       EXPECT_NEAR(gang.ended[0].metrics[i].second, single.ended[0].metrics[i].second, 0.051)  // two of forty
           << gang.ended[0].metrics[i].first;
-    const storage::AttemptFile got = FileOf(gang);
+    const storage::AttemptFile got = ReadRunFile(gang);
     ASSERT_EQ(got.curves.size(), want.curves.size());
     for (const auto& [name, points] : want.curves) {
       ASSERT_TRUE(got.curves.contains(name));

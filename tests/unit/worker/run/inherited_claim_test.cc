@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class InheritedClaim : public ::testing::Test {
  protected:
-  // A teacher trained with DP-SGD, and a student that labels public pictures with it.
+  // A teacher trained with DP-SGD, and a student that labels public images with it.
   void SetUp() override {
     TrialSpec teacher = tiny_.Teacher("dpsgd");
     teacher.noise = NoiseMode::secure;

@@ -40,7 +40,7 @@ class LoadedTeacherTest : public ::testing::Test {
     std::ofstream(tiny_ / file, std::ios::binary) << bytes;
     TrialSpec spec = tiny_.Teacher("loaded");
     spec.weights = tiny_ / file;
-    spec.weights_digest = Sha256Hex(bytes);
+    spec.weights_digest = ComputeSha256Hex(bytes);
     return spec;
   }
   TrialSpec FromTorchScript(std::int64_t classes, const std::string& factor = "3.0") {
@@ -53,12 +53,12 @@ class LoadedTeacherTest : public ::testing::Test {
     TrialSpec spec = tiny_.Teacher("loaded");
     spec.network = kTorchScript;
     spec.torchscript = tiny_ / "module.pt";
-    spec.weights_digest = Sha256Hex(bytes);
+    spec.weights_digest = ComputeSha256Hex(bytes);
     return spec;
   }
 
   // The trained teacher within a network of six outputs: its class c is output kPlaces[c], and the two others are drawn
-  // towards every picture.
+  // towards every image.
   std::vector<storage::TensorBlob> Wider() {
     std::vector<storage::TensorBlob> blobs = Trained();
     const auto last = [&blobs](const std::string& end) {

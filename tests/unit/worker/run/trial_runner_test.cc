@@ -130,7 +130,7 @@ TEST_F(TrialRunner, MissingAndChangedDataAreDataFailures) {
   EXPECT_EQ(Run(spec, "changed").failure, FailureKind::data);
 }
 
-// Twelve pictures in two classes, the second of them cut short. Neither cache knows them.
+// Twelve images in two classes, the second of them cut short. Neither cache knows them.
 class PictureTrial : public TrialRunner {
  protected:
   PictureTrial() {
@@ -159,7 +159,7 @@ class PictureTrial : public TrialRunner {
     spec_.network = "logistic";
     spec_.batch = 4;
     spec_.data = data;
-    spec_.execution.deadline_seconds = 1e-6;  // so every picture is worth a report
+    spec_.execution.deadline_seconds = 1e-6;  // so every image is worth a report
   }
   ~PictureTrial() override {
     ::unsetenv("RETORT_PICTURE_CACHE");

@@ -1,4 +1,4 @@
-// A classifier learns from pictures that show something, and the test split does not choose it.
+// A classifier learns from images that show something, and the test split does not choose it.
 #include "worker/samples/sample_evaluation.h"
 
 #include <ATen/ops/arange.h>
@@ -12,12 +12,12 @@
 namespace retort::worker::samples {
 namespace {
 
-const PictureFrame kEvaluatedFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+const ImageFrame kEvaluatedFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
 constexpr std::int64_t kSide = 16;
 
 // A bright quarter, by class, under noise; `bright` = 0: noise alone.
-LabelledPictures MakePictures(std::int64_t count, int bright, std::uint64_t seed) {
-  LabelledPictures made{at::empty({count, 1, kSide, kSide}, at::kByte), at::arange(count, at::kLong).remainder(4)};
+LabelledImages MakeImages(std::int64_t count, int bright, std::uint64_t seed) {
+  LabelledImages made{at::empty({count, 1, kSide, kSide}, at::kByte), at::arange(count, at::kLong).remainder(4)};
   std::uint8_t* pixel = made.pictures.mutable_data_ptr<std::uint8_t>();
   const RngStream stream(seed, Purpose::split);
   for (std::int64_t i = 0; i < count; ++i)
@@ -29,8 +29,8 @@ LabelledPictures MakePictures(std::int64_t count, int bright, std::uint64_t seed
   return made;
 }
 
-Examples ToExamples(const LabelledPictures& pictures) {
-  return {NormalisePictures(pictures.pictures, kEvaluatedFrame.scale), pictures.labels};
+Examples ToExamples(const LabelledImages& pictures) {
+  return {NormaliseImages(pictures.pictures, kEvaluatedFrame.scale), pictures.labels};
 }
 
 TrialSpec MakeEvaluatedSpec() {
@@ -41,7 +41,7 @@ TrialSpec MakeEvaluatedSpec() {
   return spec;
 }
 
-cluster::SampleEvaluation EvaluateOn(const LabelledPictures& samples, const Examples& test) {
+cluster::SampleEvaluation EvaluateOn(const LabelledImages& samples, const Examples& test) {
   const auto found =
       EvaluateSamples(MakeEvaluatedSpec(), kEvaluatedFrame, samples, test, 1, [](std::int64_t, std::int64_t) {});
   EXPECT_TRUE(found.ok()) << found.status().message();
@@ -49,9 +49,9 @@ cluster::SampleEvaluation EvaluateOn(const LabelledPictures& samples, const Exam
 }
 
 TEST(SampleEvaluation, TellsGoodPicturesFromNoise) {
-  const Examples test = ToExamples(MakePictures(100, 120, 9));
-  const cluster::SampleEvaluation good = EvaluateOn(MakePictures(400, 120, 2), test),
-                                  noise = EvaluateOn(MakePictures(400, 0, 2), test);
+  const Examples test = ToExamples(MakeImages(100, 120, 9));
+  const cluster::SampleEvaluation good = EvaluateOn(MakeImages(400, 120, 2), test),
+                                  noise = EvaluateOn(MakeImages(400, 0, 2), test);
   EXPECT_GT(good.accuracy, 0.95);
   EXPECT_LT(noise.accuracy, 0.6);
   EXPECT_LT(good.frechet_distance, noise.frechet_distance);
@@ -60,8 +60,8 @@ TEST(SampleEvaluation, TellsGoodPicturesFromNoise) {
 }
 
 TEST(SampleEvaluation, DistanceIsOfPicturesAlone) {
-  const Examples test = ToExamples(MakePictures(100, 120, 9));
-  LabelledPictures samples = MakePictures(400, 120, 2);
+  const Examples test = ToExamples(MakeImages(100, 120, 9));
+  LabelledImages samples = MakeImages(400, 120, 2);
   const cluster::SampleEvaluation known = EvaluateOn(samples, test);
   samples.labels = at::zeros_like(samples.labels);
   const cluster::SampleEvaluation unknown = EvaluateOn(samples, test);
@@ -70,16 +70,16 @@ TEST(SampleEvaluation, DistanceIsOfPicturesAlone) {
 }
 
 TEST(SampleEvaluation, SamePicturesAreNear) {
-  const LabelledPictures pictures = MakePictures(400, 120, 2);
+  const LabelledImages pictures = MakeImages(400, 120, 2);
   const double same = EvaluateOn(pictures, ToExamples(pictures)).frechet_distance;
-  const double grey = EvaluateOn(MakePictures(400, 0, 2), ToExamples(pictures)).frechet_distance;
+  const double grey = EvaluateOn(MakeImages(400, 0, 2), ToExamples(pictures)).frechet_distance;
   EXPECT_LT(same, 1e-3 * grey);
 }
 
 TEST(SampleEvaluation, TestExamplesDoNotChoose) {
-  const LabelledPictures samples = MakePictures(400, 60, 2);
-  const LabelledPictures right = MakePictures(100, 60, 9);
-  const LabelledPictures wrong{right.pictures, (right.labels + 1).remainder(4)};
+  const LabelledImages samples = MakeImages(400, 60, 2);
+  const LabelledImages right = MakeImages(100, 60, 9);
+  const LabelledImages wrong{right.pictures, (right.labels + 1).remainder(4)};
   const cluster::SampleEvaluation one = EvaluateOn(samples, ToExamples(right)),
                                   other = EvaluateOn(samples, ToExamples(wrong));
   EXPECT_EQ(one.epoch, other.epoch);

@@ -1,4 +1,4 @@
-// Pictures of a stored generator depend on its parameters, the seed and their number alone.
+// Images of a stored generator depend on its parameters, the seed and their number alone.
 #include "worker/samples/stored_generator.h"
 
 #include <ATen/ops/arange.h>
@@ -16,7 +16,7 @@
 namespace retort::worker::samples {
 namespace {
 
-const PictureFrame kStoredFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
+const ImageFrame kStoredFrame{{1, 16, 16}, 4, {{0.2}, {0.4}}};
 
 TrialSpec MakeStoredSpec() {
   TrialSpec spec;
@@ -56,8 +56,8 @@ TEST(StoredGenerator, LatentsAreThoseOfItsRows) {
   const auto generator = Load(5);
   const auto whole = Generator::Create(kStoredFrame.shape, 8, 4, RngStream(1, Purpose::parameters));
   const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
-  const at::Tensor latents = NormalRows(generator->batch(), 8, stream, generator->batch());
-  EXPECT_TRUE(at::equal(generator->Batch(1), ToBytes((*whole)->Forward(latents), kStoredFrame.scale)));
+  const at::Tensor latents = DrawNormalRows(generator->batch(), 8, stream, generator->batch());
+  EXPECT_TRUE(at::equal(generator->Batch(1), ConvertToBytes((*whole)->Forward(latents), kStoredFrame.scale)));
 }
 
 TEST(StoredGenerator, FastOneIsMadeAsInItsTrial) {
@@ -69,8 +69,8 @@ TEST(StoredGenerator, FastOneIsMadeAsInItsTrial) {
   const auto stored = LoadGenerator(spec, kFrame, (*whole)->parameters().ToBlobs("generator/"), 5);
   ASSERT_TRUE(stored.ok()) << stored.status().message();
   const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
-  const at::Tensor latents = NormalRows((*stored)->batch(), 8, stream, 0);
-  EXPECT_TRUE(at::equal((*stored)->Batch(0), ToBytes((*whole)->Forward(latents), kFrame.scale)));
+  const at::Tensor latents = DrawNormalRows((*stored)->batch(), 8, stream, 0);
+  EXPECT_TRUE(at::equal((*stored)->Batch(0), ConvertToBytes((*whole)->Forward(latents), kFrame.scale)));
 }
 
 TEST(StoredGenerator, DescribedOneIsMadeAsInItsTrial) {
@@ -86,8 +86,8 @@ TEST(StoredGenerator, DescribedOneIsMadeAsInItsTrial) {
   const auto stored = LoadGenerator(spec, kStoredFrame, blobs, 5);
   ASSERT_TRUE(stored.ok()) << stored.status().message();
   const RngStream stream(5, Purpose::generator_latents, ~std::uint64_t{0});
-  const at::Tensor latents = NormalRows((*stored)->batch(), 8, stream, 0);
-  EXPECT_TRUE(at::equal((*stored)->Batch(0), ToBytes((*whole)->Forward(latents), kStoredFrame.scale)));
+  const at::Tensor latents = DrawNormalRows((*stored)->batch(), 8, stream, 0);
+  EXPECT_TRUE(at::equal((*stored)->Batch(0), ConvertToBytes((*whole)->Forward(latents), kStoredFrame.scale)));
   EXPECT_EQ(LoadGenerator(MakeStoredSpec(), kStoredFrame, blobs, 5).status().code(), StatusCode::damage);
 }
 
@@ -103,11 +103,11 @@ TEST(StoredGenerator, MissingOrOtherParametersAreRefused) {
 
 TEST(StoredGenerator, BytesAreNormalisedAsDataIs) {
   const at::Tensor bytes = at::arange(256, at::kByte).view({1, 1, 16, 16});
-  const at::Tensor images = NormalisePictures(bytes, kStoredFrame.scale);
+  const at::Tensor images = NormaliseImages(bytes, kStoredFrame.scale);
   for (const std::int64_t level : {0, 1, 128, 255})
     EXPECT_EQ(images.view({-1})[level].item<float>(),
               static_cast<float>((static_cast<double>(level) / 255.0 - 0.2) / 0.4));
-  EXPECT_TRUE(at::equal(ToBytes(images, kStoredFrame.scale), bytes));
+  EXPECT_TRUE(at::equal(ConvertToBytes(images, kStoredFrame.scale), bytes));
 }
 
 }  // namespace

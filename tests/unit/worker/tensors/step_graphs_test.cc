@@ -94,7 +94,7 @@ TEST_F(StepGraphsTest, GradientsAreRecorded) {
   const auto compute = [](const at::Tensor& x) {
     const at::AutoGradMode graph(true);
     const at::Tensor leaf = x.detach().requires_grad_(true), y = leaf.square().sum(1).add(1).sqrt();
-    return VectorJacobian({y}, {at::ones_like(y)}, {leaf})[0];
+    return ComputeVectorJacobian({y}, {at::ones_like(y)}, {leaf})[0];
   };
   EXPECT_EQ(FindObjection(compute), "");
 }
@@ -110,7 +110,7 @@ TEST_F(StepGraphsTest, MasksFollowTheirKeys) {
     };
     const Result<Tensors> drawn = region.Run({DropoutMasks::Keys(stream, 2)}, draw);
     ASSERT_TRUE(drawn.ok()) << drawn.status().message();
-    const at::Tensor want = DropoutMask(like, 0.3, {stream.Lane(1), 7});
+    const at::Tensor want = DrawDropoutMask(like, 0.3, {stream.Lane(1), 7});
     EXPECT_TRUE(at::equal((*drawn)[0].cpu(), want));
     EXPECT_TRUE(at::equal(DropoutMasks(DropoutMasks::Keys(stream, 2), 7).Draw(like, 0.3, 1), want));
   }

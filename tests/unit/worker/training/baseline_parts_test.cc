@@ -9,7 +9,7 @@
 #include "worker/distill/kernel_embedding.h"
 #include "worker/distill/response_targets.h"
 #include "worker/gang/local_collective.h"
-#include "worker/methods/label_training.h"
+#include "worker/methods/label_stages.h"
 #include "worker/models/generators.h"
 #include "worker/models/layer.h"
 #include "worker/models/model_registry.h"
@@ -25,7 +25,7 @@ TEST(RandomFeatures, InnerProductsApproximateTheGaussianKernel) {
   constexpr std::int64_t kFeatures = 20'000;
   constexpr double kBandwidth = 4;
   const RandomFeatures features(kFeatures, 12, kBandwidth, RngStream(3, Purpose::parameters, 0, 2));
-  const at::Tensor x = NormalTensor({30, 3, 2, 2}, 0.8, RngStream(4, Purpose::latents));
+  const at::Tensor x = DrawNormalTensor({30, 3, 2, 2}, 0.8, RngStream(4, Purpose::latents));
   const at::Tensor phi = features.Of(x);
   ASSERT_EQ(phi.size(1), kFeatures);
   const at::Tensor flat = x.flatten(1);
@@ -48,9 +48,9 @@ TEST(RandomFeatures, BandwidthIsTheSquareOfTheWidth) {
 
 TEST(EmbeddingMatch, GradientIsThatOfFiniteDifferences) {
   const auto alone = MakeSoloCollective();
-  const at::Tensor features = NormalTensor({5, 3}, 1, RngStream(1, Purpose::latents)).to(at::kFloat);
+  const at::Tensor features = DrawNormalTensor({5, 3}, 1, RngStream(1, Purpose::latents)).to(at::kFloat);
   const at::Tensor labels = at::tensor({0, 1, 1, 0, 3}, at::kLong);
-  const at::Tensor target = NormalTensor({4, 3}, 1, RngStream(2, Purpose::latents));
+  const at::Tensor target = DrawNormalTensor({4, 3}, 1, RngStream(2, Purpose::latents));
   const auto loss = [&](const at::Tensor& at) { return MatchEmbedding(at, labels, target, 5, *alone).value().loss; };
   const at::Tensor gradient = MatchEmbedding(features, labels, target, 5, *alone).value().features;
   for (std::int64_t i = 0; i < 5; ++i) {
@@ -87,7 +87,7 @@ std::int64_t BestByEnumeration(std::vector<double> p, double epsilon0) {
 }
 
 TEST(LabelPrior, OptimalNumberOfCandidatesIsThatOfEnumeration) {
-  const at::Tensor p = at::softmax(NormalTensor({200, 7}, 2, RngStream(5, Purpose::latents)), 1).to(at::kDouble);
+  const at::Tensor p = at::softmax(DrawNormalTensor({200, 7}, 2, RngStream(5, Purpose::latents)), 1).to(at::kDouble);
   std::int64_t fewest = 7, most = 1;
   for (const double epsilon0 : {0.2, 1.0, 2.5, 8.0}) {
     const at::Tensor candidates = ChooseBestCandidates(p, epsilon0);
@@ -124,15 +124,15 @@ TEST(LabelPrior, UnlikelyAnswersAreFound) {
 // 0.4 + 0.5 + 0.2 = 1.1 and 0.4 + 1.5 + 1.2 = 3.1; weights 0.5 e^-1.15, 0.25 e^-0.55, 0.25 e^-1.55.
 TEST(LabelPrior, LaplacePosteriorIsTheHandWorkedOne) {
   const at::Tensor prior = at::tensor({0.5f, 0.25f, 0.25f}).reshape({1, 3});
-  const at::Tensor posterior = LaplacePosterior(at::tensor({0.4f, 1.5f, -0.2f}).reshape({1, 3}), prior.log(), 2);
+  const at::Tensor posterior = ComputeLaplacePosterior(at::tensor({0.4f, 1.5f, -0.2f}).reshape({1, 3}), prior.log(), 2);
   const double a = 0.5 * std::exp(-1.15), b = 0.25 * std::exp(-0.55), c = 0.25 * std::exp(-1.55), sum = a + b + c;
   EXPECT_TRUE(at::allclose(posterior, at::tensor({a / sum, b / sum, c / sum}, at::kFloat).reshape({1, 3}), 1e-5, 1e-6));
 }
 
 TEST(LabelPrior, PosteriorIsThePriorUnderBoundlessNoise) {
   const at::Tensor prior = at::tensor({0.7f, 0.2f, 0.1f}).reshape({1, 3});
-  EXPECT_TRUE(at::allclose(LaplacePosterior(at::tensor({0.0f, 1.0f, 0.0f}).reshape({1, 3}), prior.log(), 1e9), prior,
-                           1e-4, 1e-6));
+  EXPECT_TRUE(at::allclose(ComputeLaplacePosterior(at::tensor({0.0f, 1.0f, 0.0f}).reshape({1, 3}), prior.log(), 1e9),
+                           prior, 1e-4, 1e-6));
 }
 
 TEST(LabelStages, PartsCoverEveryExampleOnce) {
@@ -210,7 +210,7 @@ TEST(EpochBatches, StepsAreTheSameFromAnyStart) {
 }
 
 TEST(Activation, TanhReplacesEveryRectifierAndNothingElse) {
-  const std::vector<Layer> plain = MakeLayers("datalens", 10).value(), bent = WithActivation(plain, LayerKind::tanh);
+  const std::vector<Layer> plain = MakeLayers("datalens", 10).value(), bent = SetActivation(plain, LayerKind::tanh);
   ASSERT_EQ(bent.size(), plain.size());
   for (std::size_t i = 0; i < plain.size(); ++i) {
     EXPECT_EQ(bent[i].kind, plain[i].kind == LayerKind::relu ? LayerKind::tanh : plain[i].kind);
@@ -220,19 +220,19 @@ TEST(Activation, TanhReplacesEveryRectifierAndNothingElse) {
 
 TEST(LayerCoordinates, AreTheParametersOfEachLayerInOrder) {
   const auto network = std::move(MakeNetwork("tanh-cnn", {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
-  EXPECT_EQ(LayerCoordinates(*network),
+  EXPECT_EQ(CountLayerCoordinates(*network),
             (std::vector<std::int64_t>{16 * 64 + 16, 32 * 16 * 16 + 32, 512 * 32 + 32, 32 * 10 + 10}));
   for (const std::string name : {"vit_b_16", "resnet18-cifar-gn"}) {
     const ImageShape shape = name == "vit_b_16" ? ImageShape{3, 224, 224} : ImageShape{3, 32, 32};
     const auto large = std::move(MakeNetwork(name, shape, 10, std::nullopt)).value();
-    const std::vector<std::int64_t> layers = LayerCoordinates(*large);
+    const std::vector<std::int64_t> layers = CountLayerCoordinates(*large);
     EXPECT_EQ(std::accumulate(layers.begin(), layers.end(), std::int64_t{0}), large->parameters().parameter_count());
   }
 }
 
 TEST(ConditionalGenerator, MakesImagesThatDependOnTheClass) {
   const auto generator = ConditionalGenerator::Create({3, 8, 12}, 4, {}, RngStream(2, Purpose::parameters)).value();
-  const at::Tensor latents = NormalRows(6, 5, RngStream(3, Purpose::latents));
+  const at::Tensor latents = DrawNormalRows(6, 5, RngStream(3, Purpose::latents));
   const at::Tensor one = generator->Forward(latents, at::zeros({6}, at::kLong));
   const at::Tensor two = generator->Forward(latents, at::tensor({0, 0, 0, 1, 2, 3}, at::kLong));
   EXPECT_EQ(one.sizes(), (at::IntArrayRef{6, 3, 8, 12}));

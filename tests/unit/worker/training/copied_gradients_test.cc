@@ -27,7 +27,7 @@ class CopiedGradients : public ::testing::Test {
   ImageLoader Images() {
     return [this](const at::Tensor& rows, const RowPlaces& places) {
       asked_.emplace_back(rows, places.Of(0));
-      return TrainingImages(spec_, kScale, examples_, rows, 3, places);
+      return MakeTrainingImages(spec_, kScale, examples_, rows, 3, places);
     };
   }
   at::Tensor Mean(const std::vector<std::int64_t>& rows, std::int64_t copies, std::int64_t most = kMost) {
@@ -51,9 +51,9 @@ TEST_F(CopiedGradients, AreMeansOverImagesOfTheirOwn) {
     const std::int64_t example = sampled[static_cast<std::size_t>(i)];
     const at::Tensor rows = at::full({3}, example, at::kLong);
     // Images 21, 22, 23 of the step are copies of example 7; 6, 7, 8 of example 2.
-    const at::Tensor images = TrainingImages(spec_, kScale, examples_, rows, 3, example * 3).value();
+    const at::Tensor images = MakeTrainingImages(spec_, kScale, examples_, rows, 3, example * 3).value();
     EXPECT_FALSE(images[0].equal(images[1]) || images[1].equal(images[2]));
-    const at::Tensor each = PerSampleGradients(*network_, images, examples_.labels.index_select(0, rows));
+    const at::Tensor each = ComputePerSampleGradients(*network_, images, examples_.labels.index_select(0, rows));
     EXPECT_TRUE(at::allclose(mean[i], each.mean(0), 1e-4, 1e-7)) << i;
   }
 }
@@ -73,7 +73,7 @@ TEST_F(CopiedGradients, OfAnExampleDoNotDependOnTheRowsBesideIt) {
 TEST_F(CopiedGradients, OfExamplesThatAreAlikeAreAugmentedEachItsOwnWay) {
   const Examples alike(examples_.Batch(at::zeros({9}, at::kLong)), at::zeros({9}, at::kLong));
   const at::Tensor rows = at::tensor({3, 4}, at::kLong);
-  const at::Tensor images = TrainingImages(spec_, kScale, alike, rows, 3, RowPlaces({3, 4})).value();
+  const at::Tensor images = MakeTrainingImages(spec_, kScale, alike, rows, 3, RowPlaces({3, 4})).value();
   EXPECT_FALSE(images[0].equal(images[1]));
 }
 
@@ -91,8 +91,8 @@ TEST_F(CopiedGradients, OfOneExampleAreMadeAFewAtATime) {
 
 TEST_F(CopiedGradients, OneCopyIsTheExampleItself) {
   const at::Tensor rows = at::tensor({3, 1}, at::kLong), labels = examples_.labels.index_select(0, rows);
-  const at::Tensor images = TrainingImages(spec_, kScale, examples_, rows, 3, RowPlaces({3, 1})).value();
-  EXPECT_TRUE(Mean({3, 1}, 1).equal(PerSampleGradients(*network_, images, labels)));
+  const at::Tensor images = MakeTrainingImages(spec_, kScale, examples_, rows, 3, RowPlaces({3, 1})).value();
+  EXPECT_TRUE(Mean({3, 1}, 1).equal(ComputePerSampleGradients(*network_, images, labels)));
 }
 
 TEST_F(CopiedGradients, ABadCopySilencesTheWholeExample) {

@@ -32,7 +32,7 @@ at::Tensor MakeFeatures(const at::Tensor& mean, const at::Tensor& root) {
 }
 
 at::Tensor DrawFeatures(std::int64_t rows, std::int64_t values, std::uint64_t seed) {
-  return NormalRows(rows, values, RngStream(seed, Purpose::latents));
+  return DrawNormalRows(rows, values, RngStream(seed, Purpose::latents));
 }
 
 TEST(FrechetTest, DiagonalCovariancesHaveAClosedForm) {

@@ -89,9 +89,9 @@ TEST(Sgd, MatchesTorchWithMomentumAndDecay) {
 }
 
 TEST(Schedule, KappaReachesItsEndAtTheLastStep) {
-  EXPECT_DOUBLE_EQ(LinearBetween(0, 160, 0.25, 0.01), 0.25);
-  EXPECT_NEAR(LinearBetween(159, 160, 0.25, 0.01), 0.01, 1e-15);
-  EXPECT_DOUBLE_EQ(LinearBetween(0, 1, 0.25, 0.01), 0.25);
+  EXPECT_DOUBLE_EQ(InterpolateLinearly(0, 160, 0.25, 0.01), 0.25);
+  EXPECT_NEAR(InterpolateLinearly(159, 160, 0.25, 0.01), 0.01, 1e-15);
+  EXPECT_DOUBLE_EQ(InterpolateLinearly(0, 1, 0.25, 0.01), 0.25);
 }
 
 }  // namespace

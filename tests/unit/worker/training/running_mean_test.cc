@@ -62,12 +62,12 @@ TEST_F(Averaging, KeepsTheMeanOfWhatEachStepLedTo) {
   const std::vector<storage::TensorBlob> kept = Kept(spec_, "averaged");
   ASSERT_EQ(kept.size(), after[0].size());
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    at::Tensor mean = FromBlob(after[0][i]).value();
+    at::Tensor mean = MakeTensorFromBlob(after[0][i]).value();
     const double past[] = {2.0 / 11, 3.0 / 12, 0.3};  // 4/13 is more than 0.3
     for (std::size_t step = 0; step < 3; ++step)
-      mean = past[step] * mean + (1 - past[step]) * FromBlob(after[step + 1][i]).value();
-    EXPECT_TRUE(at::allclose(FromBlob(kept[i]).value(), mean, 1e-5, 1e-6)) << kept[i].name;
-    EXPECT_FALSE(at::allclose(mean, FromBlob(after[3][i]).value(), 1e-5, 1e-6)) << kept[i].name;
+      mean = past[step] * mean + (1 - past[step]) * MakeTensorFromBlob(after[step + 1][i]).value();
+    EXPECT_TRUE(at::allclose(MakeTensorFromBlob(kept[i]).value(), mean, 1e-5, 1e-6)) << kept[i].name;
+    EXPECT_FALSE(at::allclose(mean, MakeTensorFromBlob(after[3][i]).value(), 1e-5, 1e-6)) << kept[i].name;
   }
 }
 

@@ -27,7 +27,7 @@ TEST(ComposedLaplace, BracketHoldsTheClosedFormOfOneRelease) {
   for (const double ratio : {0.1, 1.0, 6.0}) {
     for (const double delta : {1e-2, 1e-4}) {
       const double exact = std::max(0.0, ratio + 2 * std::log1p(-delta));
-      ExpectAround(ComposedLaplace(ratio, 1, delta), exact, std::to_string(ratio));
+      ExpectAround(ComposeLaplace(ratio, 1, delta), exact, std::to_string(ratio));
     }
   }
 }
@@ -35,7 +35,7 @@ TEST(ComposedLaplace, BracketHoldsTheClosedFormOfOneRelease) {
 // The loss of one of two releases in closed form, of the other by quadrature.
 double DeltaOfTwoLaplace(double ratio, double epsilon) {
   const auto curve = [ratio](double e) {
-    return e >= 0 ? LaplaceDelta(ratio, e) : -std::expm1(e) + std::exp(e) * LaplaceDelta(ratio, -e);
+    return e >= 0 ? ComputeLaplaceDelta(ratio, e) : -std::expm1(e) + std::exp(e) * ComputeLaplaceDelta(ratio, -e);
   };
   double delta = curve(epsilon - ratio) / 2 + std::exp(-ratio) / 2 * curve(epsilon + ratio);
   constexpr int kPoints = 200'000;
@@ -51,7 +51,7 @@ TEST(ComposedLaplace, BracketHoldsTwoReleasesByQuadrature) {
   for (const double ratio : {0.3, 2.0}) {
     for (const double delta : {0.05, 1e-3}) {
       const double exact = Root([=](double e) { return DeltaOfTwoLaplace(ratio, e); }, delta);
-      ExpectAround(ComposedLaplace(ratio, 2, delta), exact, std::to_string(ratio), 0.02);
+      ExpectAround(ComposeLaplace(ratio, 2, delta), exact, std::to_string(ratio), 0.02);
     }
   }
 }
@@ -84,7 +84,7 @@ TEST(ComposedLaplace, BracketIsNarrowWhereDeltaSeesTheLargestLoss) {
   for (const double ratio : {0.05, 0.2234, 1.0, 3.0})
     for (const std::int64_t count : {4, 10, 25})
       for (const double times : {1.02, 1.28, 2.0, 8.0}) {
-        const LossBracket bracket = ComposedLaplace(ratio, count, times * std::exp2(-count));
+        const LossBracket bracket = ComposeLaplace(ratio, count, times * std::exp2(-count));
         EXPECT_GT(bracket.lower, bracket.upper * (1 - 5e-3) - 1e-6) << ratio << " " << count << " " << times;
       }
 }
@@ -94,7 +94,7 @@ TEST(ComposedDiscreteGaussian, BracketHoldsTheConvolutionOfItsDraws) {
     for (const int sensitivity : {1, 3}) {
       for (const int count : {1, 2, 9}) {
         const double exact = Root([=](double e) { return DeltaOfDraws(sigma, sensitivity, count, e); }, 1e-5);
-        ExpectAround(ComposedDiscreteGaussian(sigma, sensitivity, count, 1e-5), exact,
+        ExpectAround(ComposeDiscreteGaussian(sigma, sensitivity, count, 1e-5), exact,
                      std::to_string(sigma) + " " + std::to_string(sensitivity) + " " + std::to_string(count), 0.02);
       }
     }
@@ -102,25 +102,26 @@ TEST(ComposedDiscreteGaussian, BracketHoldsTheConvolutionOfItsDraws) {
 }
 
 TEST(ComposedDiscreteGaussian, IsTheGaussianOnceTheLatticeIsFine) {
-  const double gaussian = GaussianEpsilon(1e-6, std::sqrt(200) * 5 / 60);
-  const LossBracket bracket = ComposedDiscreteGaussian(60, 5, 200, 1e-6);
+  const double gaussian = ComputeGaussianEpsilon(1e-6, std::sqrt(200) * 5 / 60);
+  const LossBracket bracket = ComposeDiscreteGaussian(60, 5, 200, 1e-6);
   EXPECT_NEAR(bracket.upper, gaussian, 1e-3 * gaussian);
   EXPECT_GT(bracket.lower, 0.99 * gaussian);
 }
 
 TEST(NoiseComposition, IsTighterThanRdpAndGrowsWithTheReleases) {
-  const double laplace = ComposedLaplace(0.1, 500, 1e-5).upper;
-  EXPECT_LT(laplace, EpsilonFromRdp([](double order) { return 500 * LaplaceRdp(0.1, order); }, 1e-5).epsilon);
-  EXPECT_LT(laplace, ComposedLaplace(0.1, 510, 1e-5).upper);
-  EXPECT_GT(laplace, ComposedLaplace(0.099, 500, 1e-5).upper);
-  const double discrete = ComposedDiscreteGaussian(3, 1, 50, 1e-5).upper;
-  EXPECT_LT(discrete, EpsilonFromRdp([](double order) { return 50 * order / 18; }, 1e-5).epsilon);
-  EXPECT_LT(discrete, ComposedDiscreteGaussian(3, 1, 51, 1e-5).upper);
+  const double laplace = ComposeLaplace(0.1, 500, 1e-5).upper;
+  EXPECT_LT(laplace,
+            ComputeEpsilonFromRdp([](double order) { return 500 * ComputeLaplaceRdp(0.1, order); }, 1e-5).epsilon);
+  EXPECT_LT(laplace, ComposeLaplace(0.1, 510, 1e-5).upper);
+  EXPECT_GT(laplace, ComposeLaplace(0.099, 500, 1e-5).upper);
+  const double discrete = ComposeDiscreteGaussian(3, 1, 50, 1e-5).upper;
+  EXPECT_LT(discrete, ComputeEpsilonFromRdp([](double order) { return 50 * order / 18; }, 1e-5).epsilon);
+  EXPECT_LT(discrete, ComposeDiscreteGaussian(3, 1, 51, 1e-5).upper);
 }
 
 TEST(NoiseComposition, WhatNoDeltaCanSeeCostsNothing) {
-  EXPECT_EQ(ComposedLaplace(1e-9, 100, 1e-5).upper, 0);
-  EXPECT_EQ(ComposedDiscreteGaussian(2000, 1, 2, 0.1).upper, 0);
+  EXPECT_EQ(ComposeLaplace(1e-9, 100, 1e-5).upper, 0);
+  EXPECT_EQ(ComposeDiscreteGaussian(2000, 1, 2, 0.1).upper, 0);
 }
 
 TEST(NoiseComposition, ExtremesEndInABracketOrInNone) {
@@ -129,8 +130,8 @@ TEST(NoiseComposition, ExtremesEndInABracketOrInNone) {
     for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, std::int64_t{7}, kMaxComposedCount}) {
       for (const double delta : {0.0, 1e-300, 1e-12, 0.5, 1.0, nan}) {
         for (const LossBracket& bracket :
-             {ComposedLaplace(size, count, delta), ComposedDiscreteGaussian(size, 1, count, delta),
-              ComposedDiscreteGaussian(size, 1'000'000'000, count, delta)}) {
+             {ComposeLaplace(size, count, delta), ComposeDiscreteGaussian(size, 1, count, delta),
+              ComposeDiscreteGaussian(size, 1'000'000'000, count, delta)}) {
           EXPECT_GE(bracket.upper, bracket.lower) << size << " " << count << " " << delta;
           EXPECT_GE(bracket.lower, 0) << size << " " << count << " " << delta;
         }

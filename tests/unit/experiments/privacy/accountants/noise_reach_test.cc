@@ -40,7 +40,7 @@ TEST(NoiseReach, MassBeyondANeighboursReachIsTheNormalTail) {
 }
 
 TEST(NoiseReach, OrdinaryNoiseLosesNothing) {
-  const double exact = GaussianEpsilon(1e-5, 3 * std::sqrt(100.0));
+  const double exact = ComputeGaussianEpsilon(1e-5, 3 * std::sqrt(100.0));
   EXPECT_EQ(ComputeRelationBound(kTeacher, {Rows(3, 100)}, 1e-5, nullptr).epsilon, RoundEpsilonUp(exact));
 }
 
@@ -49,8 +49,8 @@ TEST(NoiseReach, WhatDrawsCannotReachIsTakenOffDelta) {
   const Bound bound = ComputeRelationBound(kAnswer, {Rows(shift, 1)}, 1e-6, nullptr);
   const double missing = ComputeMissingMass(1, 10, shift, kGaussianReach);
   ASSERT_GT(missing, 1e-8);
-  EXPECT_GE(bound.epsilon, GaussianEpsilon(1e-6 - missing, shift));
-  EXPECT_GT(bound.epsilon, RoundEpsilonUp(GaussianEpsilon(1e-6, shift)));
+  EXPECT_GE(bound.epsilon, ComputeGaussianEpsilon(1e-6 - missing, shift));
+  EXPECT_GT(bound.epsilon, RoundEpsilonUp(ComputeGaussianEpsilon(1e-6, shift)));
 }
 
 TEST(NoiseReach, NoiseThatANeighbourLeavesHasNoBound) {

@@ -40,15 +40,16 @@ double DeltaOfStep(Real q, Real z, Real epsilon) {
 TEST(ReplacedLoss, OneDistributionLosesMoreThanTheStepAndOneLess) {
   for (const double q : {0.003, 0.2, 0.9, 1.0}) {
     for (const double z : {0.4, 1.0, 5.0}) {
-      const DirectionGrid grid = ReplacedLoss({q, z, 1e-14}).grid(0.01);
+      const DirectionGrid grid = MakeReplacedLoss({q, z, 1e-14}).grid(0.01);
       double mass = grid.infinite;
       for (const LossAtom& atom : grid.more) mass += atom.mass;
       EXPECT_NEAR(mass, 1, 1e-12) << q << " " << z;
       for (double epsilon = -1; epsilon < 4; epsilon += 0.037) {
-        const double delta = DeltaOfStep(q, z, epsilon), more = DeltaOf(grid.more, 0.01, 0, epsilon) + grid.infinite;
+        const double delta = DeltaOfStep(q, z, epsilon),
+                     more = ComputeAtomsDelta(grid.more, 0.01, 0, epsilon) + grid.infinite;
         EXPECT_GE(more, delta - 1e-13) << q << " " << z << " " << epsilon;
         EXPECT_LE(more, delta + 0.01) << q << " " << z << " " << epsilon;
-        EXPECT_LE(DeltaOf(grid.less, 0.01, grid.slack_least, epsilon), delta + 1e-13)
+        EXPECT_LE(ComputeAtomsDelta(grid.less, 0.01, grid.slack_least, epsilon), delta + 1e-13)
             << q << " " << z << " " << epsilon;
       }
     }
@@ -57,7 +58,8 @@ TEST(ReplacedLoss, OneDistributionLosesMoreThanTheStepAndOneLess) {
 
 TEST(ReplacedLoss, DeltaAtZeroIsThatOfTheStep) {
   for (const double q : {0.003, 0.4, 1.0})
-    for (const double z : {0.5, 7.0}) EXPECT_NEAR(ReplacedDeltaAtZero(q, z), DeltaOfStep(q, z, 0), 1e-12) << q << z;
+    for (const double z : {0.5, 7.0})
+      EXPECT_NEAR(ComputeReplacedDeltaAtZero(q, z), DeltaOfStep(q, z, 0), 1e-12) << q << z;
 }
 
 // Of gradients in the plane, by a sum over a lattice of outcomes.
@@ -109,7 +111,7 @@ TEST(ReplacedPld, AgreesWithDpAccounting) {
        {Case{0.1, 1, 100, 1e-5, 10.516380070535831}, Case{0.128, 5.4, 120, 1e-5, 2.0761234725517865},
         Case{0.01, 0.9, 1000, 1e-6, 3.822759737750482}, Case{0.7, 2, 10, 1e-4, 9.670300739160396},
         Case{0.04, 1.5, 2250, 1e-5, 13.488496588546571}, Case{0.0185, 0.4, 15, 7.4e-6, 10.61725214301397}}) {
-    const PldBracket bracket = SubsampledGaussianPldReplaced(c.q, c.z, c.steps, c.delta);
+    const PldBracket bracket = ComputeSubsampledGaussianPldReplaced(c.q, c.z, c.steps, c.delta);
     EXPECT_NEAR(bracket.upper, c.epsilon, 2e-4 * c.epsilon) << c.q;
     EXPECT_LE(bracket.lower, c.epsilon) << c.q;
     EXPECT_GT(bracket.lower, c.epsilon * (1 - 2e-3)) << c.q;
@@ -120,8 +122,8 @@ TEST(ReplacedPld, AgreesWithDpAccounting) {
 TEST(ReplacedPld, IsThatOfAGaussianWithoutSubsampling) {
   for (const double z : {0.8, 6.0, 60.0}) {
     const std::int64_t steps = z < 1 ? 1 : 300;
-    const double exact = GaussianEpsilon(1e-6, 2 * std::sqrt(static_cast<double>(steps)) / z);
-    const PldBracket bracket = SubsampledGaussianPldReplaced(1, z, steps, 1e-6);
+    const double exact = ComputeGaussianEpsilon(1e-6, 2 * std::sqrt(static_cast<double>(steps)) / z);
+    const PldBracket bracket = ComputeSubsampledGaussianPldReplaced(1, z, steps, 1e-6);
     EXPECT_GE(bracket.upper, exact * (1 - 1e-12)) << z;
     EXPECT_LT(bracket.upper, exact * (1 + 1e-3)) << z;
     EXPECT_LE(bracket.lower, exact) << z;
@@ -133,7 +135,7 @@ TEST(ReplacedPld, BracketsOneStep) {
   for (const double q : {0.004, 0.3}) {
     for (const double z : {0.3, 1.0, 3.0}) {
       const double delta = 1e-7;
-      const PldBracket bracket = SubsampledGaussianPldReplaced(q, z, 1, delta);
+      const PldBracket bracket = ComputeSubsampledGaussianPldReplaced(q, z, 1, delta);
       EXPECT_LE(DeltaOfStep(q, z, bracket.upper), delta * (1 + 1e-9)) << q << " " << z;
       EXPECT_GE(DeltaOfStep(q, z, bracket.lower), delta * (1 - 1e-9)) << q << " " << z;
       EXPECT_LE(bracket.upper - bracket.lower, 3e-3 * bracket.upper) << q << " " << z;
@@ -146,7 +148,7 @@ TEST(ReplacedPld, HoldsWhereProbabilitiesVanish) {
   for (const double q : {1e-9, 0.5, 1.0}) {
     for (const double z : {0.1, 0.5, 4.0}) {
       for (const double delta : {1e-68, 1e-170, 1e-200, 1e-298}) {
-        const double upper = SubsampledGaussianPldReplaced(q, z, 1, delta, kInfinity).upper;
+        const double upper = ComputeSubsampledGaussianPldReplaced(q, z, 1, delta, kInfinity).upper;
         if (upper > 600) continue;
         EXPECT_LE(DeltaOfStep(q, z, upper), delta * (1 + 1e-6)) << q << " " << z << " " << delta;
       }
@@ -157,22 +159,22 @@ TEST(ReplacedPld, HoldsWhereProbabilitiesVanish) {
 TEST(ReplacedPld, CostsMoreThanRemovalAndLessThanRemovalAndAddition) {
   for (const double q : {1e-4, 0.01, 0.128, 0.7}) {
     for (const double z : {0.5, 0.9, 5.4, 40.0}) {
-      const double delta = 1e-5, replaced = SubsampledGaussianPldReplaced(q, z, 120, delta).upper;
-      EXPECT_GE(replaced, SubsampledGaussianPld(q, z, 120, delta).lower) << q << " " << z;
-      const auto rdp = [=](double order) { return 120 * SubsampledGaussianRdp(q, z, order); };
+      const double delta = 1e-5, replaced = ComputeSubsampledGaussianPldReplaced(q, z, 120, delta).upper;
+      EXPECT_GE(replaced, ComputeSubsampledGaussianPld(q, z, 120, delta).lower) << q << " " << z;
+      const auto rdp = [=](double order) { return 120 * ComputeSubsampledGaussianRdp(q, z, order); };
       EXPECT_LT(replaced, ReplaceOneEpsilon(rdp, delta).epsilon) << q << " " << z;
     }
   }
 }
 
 TEST(ReplacedPld, NothingIsLostWhereDeltasAddUpToLess) {
-  EXPECT_EQ(SubsampledGaussianPldReplaced(1e-6, 10, 10, 1e-5).upper, 0);
+  EXPECT_EQ(ComputeSubsampledGaussianPldReplaced(1e-6, 10, 10, 1e-5).upper, 0);
 }
 
 TEST(ReplacedPld, OutOfRangeIsUnboundedWithTheReason) {
   for (const PldBracket& bracket :
-       {SubsampledGaussianPldReplaced(0, 1, 1, 1e-5), SubsampledGaussianPldReplaced(0.1, 1, 0, 1e-5),
-        SubsampledGaussianPldReplaced(0.1, 1, 1, 1), SubsampledGaussianPldReplaced(0.1, 1e-3, 1, 1e-5)}) {
+       {ComputeSubsampledGaussianPldReplaced(0, 1, 1, 1e-5), ComputeSubsampledGaussianPldReplaced(0.1, 1, 0, 1e-5),
+        ComputeSubsampledGaussianPldReplaced(0.1, 1, 1, 1), ComputeSubsampledGaussianPldReplaced(0.1, 1e-3, 1, 1e-5)}) {
     EXPECT_EQ(bracket.upper, kInfinity);
     EXPECT_FALSE(bracket.reason.empty());
   }

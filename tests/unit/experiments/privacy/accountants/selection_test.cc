@@ -60,8 +60,8 @@ double LeastClaim(const DrawLaw& law, const std::vector<SelectionBase>& bases, d
 // What is wrong with a claim by an enumeration; empty = nothing.
 std::string CheckClaim(double epsilon, double delta, long double leaked) {
   if (leaked <= delta * (1 + 1e-9L)) return "";
-  return "epsilon " + ShortNumber(epsilon) + " leaks " + ShortNumber(static_cast<double>(leaked)) + " at delta " +
-         ShortNumber(delta);
+  return "epsilon " + FormatShortNumber(epsilon) + " leaks " + FormatShortNumber(static_cast<double>(leaked)) +
+         " at delta " + FormatShortNumber(delta);
 }
 
 // Two neighbours' outcomes, of which few tell much, in any order of scores.
@@ -209,7 +209,7 @@ TEST(Selection, SelectionCostsAtLeastWhatOneCandidateCosts) {
     for (const double mu : {0.05, 0.5}) {
       const SelectionPool pool({GaussianBase(mu)});
       const double alone = ComputeCandidateEpsilon(pool, 1e-5);
-      EXPECT_NEAR(alone, GaussianEpsilon(1e-5, mu), 1e-7);
+      EXPECT_NEAR(alone, ComputeGaussianEpsilon(1e-5, mu), 1e-7);
       EXPECT_GE(LeastClaim(SolveNegativeBinomialDraws(eta, 8).value(), {GaussianBase(mu)}, 1e-5), alone);
     }
 }
@@ -248,7 +248,7 @@ TEST(Selection, CurveOfUnlikeCandidatesLiesAboveEachOfThem) {
     EXPECT_LE(pool.ComputeRdp(order), std::max(order, 1.2) * 0.125 * 1.03 + 0.01);
   }
   for (const double epsilon : {0.0, 0.1, 0.7, 2.0}) {
-    EXPECT_GE(pool.ComputeDelta(epsilon), std::exp(GaussianLogDelta(epsilon, 0.5)));
+    EXPECT_GE(pool.ComputeDelta(epsilon), std::exp(ComputeGaussianLogDelta(epsilon, 0.5)));
     EXPECT_GE(pool.ComputeDelta(-epsilon), -std::expm1(-epsilon));
   }
 }
@@ -258,7 +258,7 @@ TEST(Selection, CurveOfUnlikeCandidatesLiesAboveEachOfThem) {
 constexpr double kSelectionDelta = 1e-5;
 
 TEST(SelectionMutants, NaiveBestOfKIsCaught) {
-  const double single = GaussianEpsilon(kSelectionDelta, 0.27);
+  const double single = ComputeGaussianEpsilon(kSelectionDelta, 0.27);
   EXPECT_EQ(CheckClaim(single, kSelectionDelta, SelectedGaussianDelta(0.27, MakeConstant(1), single) * (1 - 1e-4L)),
             "");
   EXPECT_THAT(CheckClaim(single, kSelectionDelta, SelectedGaussianDelta(0.27, MakeConstant(10), single)),

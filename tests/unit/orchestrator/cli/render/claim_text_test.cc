@@ -64,7 +64,7 @@ TEST(ClaimText, ProofArithmeticStandsInTheParagraphOnly) {
   claim.reason = "mu 0.7 over 300 draws";
   Notes notes;
   EXPECT_EQ(MakeClaimCells(claim, notes).basis, "exact-gdp");
-  EXPECT_THAT(PrivacyParagraph(claim), HasSubstr("mu 0.7 over 300 draws"));
+  EXPECT_THAT(FormatPrivacyParagraph(claim), HasSubstr("mu 0.7 over 300 draws"));
   claim.assumptions = {"poisson-sampling"};
   EXPECT_EQ(MakeClaimCells(claim, notes).basis, "exact-gdp [1]");
   EXPECT_EQ(notes.texts().at(0), "assumes poisson-sampling");
@@ -83,21 +83,22 @@ TEST(ClaimText, UnboundedWithoutAReasonSaysSo) {
 }
 
 TEST(ClaimText, ParagraphStatesTheFactorAndItsCondition) {
-  const std::string text = PrivacyParagraph(testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997));
+  const std::string text =
+      FormatPrivacyParagraph(testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997));
   EXPECT_THAT(text, AllOf(HasSubstr("example (add-remove, δ = 1e-5): ε ≤ 2.997 by exact-gdp"),
                           HasSubstr("added or removed"), HasSubstr("e^2.997")));
-  EXPECT_THAT(PrivacyParagraph(testing::FormulaClaim(0.041)), HasSubstr("guarantees nothing"));
-  EXPECT_THAT(PrivacyParagraph(testing::NoClaim(Adjacency::example, "seeded-noise")), HasSubstr("ε = ∞"));
+  EXPECT_THAT(FormatPrivacyParagraph(testing::FormulaClaim(0.041)), HasSubstr("guarantees nothing"));
+  EXPECT_THAT(FormatPrivacyParagraph(testing::NoClaim(Adjacency::example, "seeded-noise")), HasSubstr("ε = ∞"));
 }
 
 TEST(ClaimText, WorkingStatementGivesItsHonestTeacherEpsilon) {
-  const std::string text = WorkingStatement(
+  const std::string text = FormatWorkingStatement(
       "working",
       {testing::FormulaClaim(0.041), testing::ProvenClaim(Adjacency::teacher, Neighbour::replace, 541289.259)});
   EXPECT_THAT(text, AllOf(HasSubstr("541,289.259"), HasSubstr("teacher, replace, δ = 1e-5"), HasSubstr("far beyond")));
-  EXPECT_THAT(WorkingStatement("stated", {testing::NoClaim(Adjacency::teacher, "seeded-noise")}),
+  EXPECT_THAT(FormatWorkingStatement("stated", {testing::NoClaim(Adjacency::teacher, "seeded-noise")}),
               HasSubstr("stated: no finite ε"));
-  EXPECT_THAT(WorkingStatement("working", {testing::FormulaClaim(1)}), IsEmpty());
+  EXPECT_THAT(FormatWorkingStatement("working", {testing::FormulaClaim(1)}), IsEmpty());
 }
 
 }  // namespace

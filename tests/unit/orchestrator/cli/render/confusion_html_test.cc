@@ -1,4 +1,4 @@
-#include "orchestrator/cli/render/trial_pictures.h"
+#include "orchestrator/cli/render/trial_drawings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

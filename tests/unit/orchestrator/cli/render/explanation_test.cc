@@ -59,7 +59,7 @@ TEST(Explanation, RemedyOfEachKindIsThatOfThePageAboutFaults) {
   trial.state = TrialState::failed;
   for (int number = 1; number < 256; ++number) {
     trial.failure = static_cast<FailureKind>(number);
-    const std::string name(FailureName(trial.failure));
+    const std::string name(GetFailureName(trial.failure));
     if (name == "unknown" || trial.failure == FailureKind::stopped) continue;
     ASSERT_FALSE(remedies[name].empty()) << name;
     if (const std::size_t at = remedies[name].find("RESULTS"); at != std::string::npos)

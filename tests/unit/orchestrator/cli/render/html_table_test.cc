@@ -19,7 +19,7 @@ HtmlTable TwoLines() {
   HtmlTable table;
   table.caption = "All <of> them";
   table.columns = {{"name", HtmlSort::text}, {"value", HtmlSort::number, true}, {"rest", HtmlSort::none, false, true}};
-  table.groups = {{{{"b"}, NumberCell("2 min", 120), {"–"}}}, {{{"a"}, {"–"}, {"x"}}}};
+  table.groups = {{{{"b"}, MakeNumberCell("2 min", 120), {"–"}}}, {{{"a"}, {"–"}, {"x"}}}};
   return table;
 }
 

@@ -88,7 +88,7 @@ struct LabelSweep {
                 .attempts = attempts,
                 .audit = [](const TrialView&) { return Result<std::optional<privacy::AuditReport>>(std::nullopt); },
                 .pictures = [](const DataSpec&,
-                               std::int64_t) { return Result<DataPictures>(EnvironmentError("no data")); },
+                               std::int64_t) { return Result<DataImages>(EnvironmentError("no data")); },
                 .sweep_toml = "",
                 .command = "retort report",
                 .generated = 1'700'000'000,
@@ -112,7 +112,7 @@ struct LabelSweep {
   // Its claims, each before a semicolon.
   [[nodiscard]] std::string Caption() const {
     std::string text;
-    for (const std::string& sentence : ClaimSentences(Figure())) text += sentence + "; ";
+    for (const std::string& sentence : FormatClaimSentences(Figure())) text += sentence + "; ";
     return text;
   }
 
@@ -163,12 +163,12 @@ std::string FindInJson(const nlohmann::json& json) {
 // Of every format: its name, and where it shows what a label mechanism must not.
 std::vector<std::pair<std::string, std::string>> LookThroughFormats(LabelSweep& sweep) {
   const ResultTable table = sweep.Table();
-  return {{"text", FindInText(TableAsText(table, 200), "\n")},
-          {"narrow text", FindInText(TableAsText(table, 80), "\n")},
-          {"csv", FindInText(TableAsCsv(table), "\n")},
-          {"markdown", FindInText(TableAsMarkdown(table), "\n")},
-          {"latex", FindInText(TableAsLatex(table), "\n")},
-          {"json", FindInJson(nlohmann::json::parse(TablesAsJson({table})))},
+  return {{"text", FindInText(FormatTableText(table, 200), "\n")},
+          {"narrow text", FindInText(FormatTableText(table, 80), "\n")},
+          {"csv", FindInText(FormatTableCsv(table), "\n")},
+          {"markdown", FindInText(FormatTableMarkdown(table), "\n")},
+          {"latex", FindInText(FormatTableLatex(table), "\n")},
+          {"json", FindInJson(nlohmann::json::parse(FormatTablesJson({table})))},
           {"report", FindInRows(sweep.Report())},
           {"figure", FindInText(sweep.Caption(), "; ")}};
 }
@@ -219,13 +219,13 @@ TEST(LabelClaims, QuotedLabelApproachesStandUnderLabel) {
 TEST(LabelClaims, AnUnstatedDeltaIsShownAsThatAndNotAsZero) {
   LabelSweep sweep("dpdfd-ijcai23/table4");
   const ResultTable table = sweep.Table();
-  EXPECT_THAT(TableAsText(table, 200), HasSubstr("example   replace     not stated"));
-  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("| example | replace | not stated |"));
-  EXPECT_THAT(TableAsLatex(table), HasSubstr("example & replace & not stated &"));
-  EXPECT_THAT(TableAsCsv(table), HasSubstr(",quoted,example,replace,,2,"));
+  EXPECT_THAT(FormatTableText(table, 200), HasSubstr("example   replace     not stated"));
+  EXPECT_THAT(FormatTableMarkdown(table), HasSubstr("| example | replace | not stated |"));
+  EXPECT_THAT(FormatTableLatex(table), HasSubstr("example & replace & not stated &"));
+  EXPECT_THAT(FormatTableCsv(table), HasSubstr(",quoted,example,replace,,2,"));
   EXPECT_THAT(sweep.Report(), HasSubstr("not stated"));
   int seen = 0;
-  const auto document = nlohmann::json::parse(TablesAsJson({table}));
+  const auto document = nlohmann::json::parse(FormatTablesJson({table}));
   for (const auto& cell : document.at("cells")) {
     if (cell.at("state") != "quoted") continue;
     EXPECT_TRUE(cell.at("claims").at(0).at("delta").is_null());

@@ -38,7 +38,7 @@ class ReportTest : public ::testing::Test {
          .tables = tables,
          .attempts = attempts,
          .audit = audit_,
-         .pictures = [](const DataSpec&, std::int64_t) { return Result<DataPictures>(EnvironmentError("no data")); },
+         .pictures = [](const DataSpec&, std::int64_t) { return Result<DataImages>(EnvironmentError("no data")); },
          .sweep_toml = "name = \"</pre><script>\"",
          .command = "retort report --results x",
          .generated = generated,
@@ -73,7 +73,7 @@ class ReportTest : public ::testing::Test {
   retort::testing::TemporaryDirectory folder_;
   testing::Sample sample_ = testing::SampleSweep();
   ReportLimits limits_;
-  AuditOf audit_ = [](const TrialView&) { return Result<std::optional<privacy::AuditReport>>(std::nullopt); };
+  AuditSource audit_ = [](const TrialView&) { return Result<std::optional<privacy::AuditReport>>(std::nullopt); };
 };
 
 TEST_F(ReportTest, EveryTrialIsInTheTableAndThoseThatEndedHaveAPart) {
@@ -81,7 +81,7 @@ TEST_F(ReportTest, EveryTrialIsInTheTableAndThoseThatEndedHaveAPart) {
   for (const TrialView& trial : sample_.view.trials) EXPECT_THAT(page.html, HasSubstr(FormatTrialName(trial.spec)));
   EXPECT_EQ(page.detailed, 4U);
   EXPECT_EQ(page.left_out, 1U);
-  EXPECT_THAT(page.html, HasSubstr("id=\"" + TrialAnchor(sample_.view.trials[4]) + "\""));
+  EXPECT_THAT(page.html, HasSubstr("id=\"" + FormatTrialAnchor(sample_.view.trials[4]) + "\""));
   EXPECT_THAT(page.html, Not(HasSubstr("id=\"left-out\"")));
 }
 
@@ -232,7 +232,7 @@ TEST_F(ReportTest, OfManyTrialsAllAreNamedAndSomeAreShown) {
 
 TEST_F(ReportTest, PicturesBeyondTheLimitAreLeftOutWithAWord) {
   GiveAttempt(1);
-  limits_.picture_bytes = 10;
+  limits_.drawn_bytes = 10;
   const std::string html = Make().html;
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, HasSubstr("as many pictures as it may hold"));

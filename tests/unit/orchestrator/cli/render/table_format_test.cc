@@ -28,18 +28,18 @@ ResultTable SampleTable() {
 
 TEST(TableFormat, TeachersOfSeveralDataSetsAreToldApart) {
   ResultTable table = SampleTable();
-  EXPECT_THAT(TableAsText(table, 110), Not(HasSubstr("network   data")));
+  EXPECT_THAT(FormatTableText(table, 110), Not(HasSubstr("network   data")));
   TeacherLine other = table.teachers.front();
   other.data = "digits-2";
   table.teachers.push_back(other);
-  EXPECT_THAT(TableAsText(table, 110), AllOf(HasSubstr("teacher  method  network   data      test.accuracy"),
-                                             HasSubstr("single   plain   datalens  digits    97.80 %"),
-                                             HasSubstr("single   plain   datalens  digits-2  97.80 %")));
+  EXPECT_THAT(FormatTableText(table, 110), AllOf(HasSubstr("teacher  method  network   data      test.accuracy"),
+                                                 HasSubstr("single   plain   datalens  digits    97.80 %"),
+                                                 HasSubstr("single   plain   datalens  digits-2  97.80 %")));
 }
 
 // Up to the legend, whose wording is tested by its facts.
 TEST(TableFormat, TextShowsMeasurementBesideEveryClaim) {
-  const std::string text = TableAsText(SampleTable(), 110);
+  const std::string text = FormatTableText(SampleTable(), 110);
   const std::string expected =
       "Table sample of sweep sample\n"
       "\n"
@@ -66,7 +66,7 @@ TEST(TableFormat, TextShowsMeasurementBesideEveryClaim) {
 }
 
 TEST(TableFormat, LegendNamesWhatEachLabelMeans) {
-  const std::string text = TableAsText(SampleTable(), 200);
+  const std::string text = FormatTableText(SampleTable(), 200);
   EXPECT_THAT(text, AllOf(HasSubstr("†: the paper's formula at this run's parameters; not a guarantee"),
                           HasSubstr("[1] "), HasSubstr("[2] "), Not(HasSubstr("[3] ")), HasSubstr("protects people"),
                           HasSubstr("honest ε is 541,289.259"), HasSubstr("sample standard deviation")));
@@ -75,13 +75,13 @@ TEST(TableFormat, LegendNamesWhatEachLabelMeans) {
 
 TEST(TableFormat, TextFitsTheTerminal) {
   for (const std::size_t width : {std::size_t{94}, std::size_t{110}}) {
-    std::istringstream lines(TableAsText(SampleTable(), width));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+    std::istringstream lines(FormatTableText(SampleTable(), width));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(MeasureDisplayWidth(line), width) << line;
   }
 }
 
 TEST(TableFormat, NarrowTextKeepsTheAccountantInNotes) {
-  const std::string text = TableAsText(SampleTable(), 90);
+  const std::string text = FormatTableText(SampleTable(), 90);
   EXPECT_THAT(text, HasSubstr("by exact-gdp"));
 }
 
@@ -90,7 +90,7 @@ TEST(TableFormat, EveryNoteOfATextIsMarkedInIt) {
   for (TableCell& cell : table.cells)
     for (privacy::Claim& claim : cell.claims) claim.assumptions = {"poisson-sampling"};
   for (const std::size_t width : {std::size_t{90}, std::size_t{200}}) {
-    const std::string text = TableAsText(table, width);
+    const std::string text = FormatTableText(table, width);
     int notes = 0;
     for (std::string mark = "[1]"; text.find('\n' + mark + ' ') != std::string::npos;
          mark = "[" + std::to_string(++notes + 1) + "]")
@@ -103,7 +103,7 @@ TEST(TableFormat, MissingCellsAreShownAsMissing) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials.clear();
   const ResultTable table = BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
-  EXPECT_THAT(TableAsText(table, 110), AllOf(HasSubstr("missing"), HasSubstr("0 of 3")));
+  EXPECT_THAT(FormatTableText(table, 110), AllOf(HasSubstr("missing"), HasSubstr("0 of 3")));
 }
 
 TEST(TableFormat, PublishedValueStandsBesideTheMeasured) {
@@ -111,9 +111,9 @@ TEST(TableFormat, PublishedValueStandsBesideTheMeasured) {
   ResultTable table = BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
   table.cells[0].published = 0.9512;
   table.spec.published = "dpdfd-ijcai23/table1";
-  EXPECT_THAT(TableAsText(table, 110), AllOf(HasSubstr("published 95.12 %"), HasSubstr("not a proven one")));
-  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("| 95.12 % |"));
-  EXPECT_THAT(TableAsCsv(table), HasSubstr(",0.9512,"));
+  EXPECT_THAT(FormatTableText(table, 110), AllOf(HasSubstr("published 95.12 %"), HasSubstr("not a proven one")));
+  EXPECT_THAT(FormatTableMarkdown(table), HasSubstr("| 95.12 % |"));
+  EXPECT_THAT(FormatTableCsv(table), HasSubstr(",0.9512,"));
 }
 
 TEST(TableFormat, QuotedCellsSayThatNothingWasRun) {
@@ -124,9 +124,9 @@ TEST(TableFormat, QuotedCellsSayThatNothingWasRun) {
   quoted.state = CellState::quoted;
   quoted.published = 0.4036;
   table.cells.push_back(quoted);
-  EXPECT_THAT(TableAsText(table, 110), HasSubstr("quoted 40.36 %"));
-  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("| quoted | – | 40.36 % |"));
-  EXPECT_THAT(TablesAsJson({table}), HasSubstr("\"state\": \"quoted\""));
+  EXPECT_THAT(FormatTableText(table, 110), HasSubstr("quoted 40.36 %"));
+  EXPECT_THAT(FormatTableMarkdown(table), HasSubstr("| quoted | – | 40.36 % |"));
+  EXPECT_THAT(FormatTablesJson({table}), HasSubstr("\"state\": \"quoted\""));
 }
 
 // 23528522 parameters, published as 23.53M: never 2.353e+07.
@@ -137,19 +137,19 @@ TEST(TableFormat, CountsAreWholeNumbersInEveryFormat) {
     if (trial.row) trial.row->metrics = {{"student.parameters", 23'528'522}};
   ResultTable table = BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
   table.cells[0].published = 23'530'000;
-  const std::string text = TableAsText(table, 120);
+  const std::string text = FormatTableText(table, 120);
   EXPECT_THAT(text, AllOf(HasSubstr("  23,528,522  "), HasSubstr("published 23,530,000"),
                           Not(HasSubstr("23,528,522 ±")), Not(HasSubstr("seeds 2"))));
-  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("| 23,528,522 | n=2 of 3 | 23,530,000 | – |"));
-  EXPECT_THAT(TableAsLatex(table), HasSubstr("23,528,522 & n=2 of 3 & 23,530,000 & -- &"));
-  EXPECT_THAT(TableAsCsv(table), HasSubstr(",student.parameters,23528522,0,2,23528522,23528522,23530000,partial,"));
-  const auto cell = nlohmann::json::parse(TablesAsJson({table})).at("cells").at(0);
+  EXPECT_THAT(FormatTableMarkdown(table), HasSubstr("| 23,528,522 | n=2 of 3 | 23,530,000 | – |"));
+  EXPECT_THAT(FormatTableLatex(table), HasSubstr("23,528,522 & n=2 of 3 & 23,530,000 & -- &"));
+  EXPECT_THAT(FormatTableCsv(table), HasSubstr(",student.parameters,23528522,0,2,23528522,23528522,23530000,partial,"));
+  const auto cell = nlohmann::json::parse(FormatTablesJson({table})).at("cells").at(0);
   for (const auto& value : {cell.at("mean"), cell.at("published"), cell.at("ci95").at(0)})
     EXPECT_TRUE(value.is_number_integer()) << value;
   EXPECT_EQ(cell.at("mean"), 23'528'522);
-  EXPECT_EQ(nlohmann::json::parse(TrialText(sample.view.trials[1])).at("metrics").at("student.parameters").dump(),
+  EXPECT_EQ(nlohmann::json::parse(FormatTrialJson(sample.view.trials[1])).at("metrics").at("student.parameters").dump(),
             "23528522");
-  for (const std::string& shown : {text, TableAsMarkdown(table), TableAsLatex(table), TableAsCsv(table)})
+  for (const std::string& shown : {text, FormatTableMarkdown(table), FormatTableLatex(table), FormatTableCsv(table)})
     EXPECT_THAT(shown, Not(HasSubstr("e+07")));
 }
 
@@ -158,7 +158,7 @@ TEST(TableFormat, SeveralColumnsGetAMatrix) {
   sample.plan.tables[0].rows = {"method"};
   sample.plan.tables[0].columns = {"seed"};
   const ResultTable table = BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
-  EXPECT_THAT(TableAsText(table, 110),
+  EXPECT_THAT(FormatTableText(table, 110),
               AllOf(HasSubstr("seed = 0  seed = 1  seed = 2"), HasSubstr("Students, seed = 2")));
 }
 
@@ -182,7 +182,7 @@ TEST(TableFormat, ColumnsOfNumbersStandBySizeAndNamesAsTheyCome) {
 }
 
 TEST(TableFormat, JsonHasTheContractsShape) {
-  const auto document = nlohmann::json::parse(TablesAsJson({SampleTable()}));
+  const auto document = nlohmann::json::parse(FormatTablesJson({SampleTable()}));
   EXPECT_EQ(document.at("schema_version"), 1);
   EXPECT_EQ(document.at("table"), "sample");
   const auto& cell = document.at("cells").at(0);
@@ -206,7 +206,7 @@ TEST(TableFormat, JsonOfMissingCellsHasNulls) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials.clear();
   const auto document =
-      nlohmann::json::parse(TablesAsJson({BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {})}));
+      nlohmann::json::parse(FormatTablesJson({BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {})}));
   const auto& cell = document.at("cells").at(0);
   EXPECT_EQ(cell.at("state"), "missing");
   for (const char* field : {"mean", "sd", "ci95", "published"}) EXPECT_TRUE(cell.at(field).is_null()) << field;
@@ -214,7 +214,7 @@ TEST(TableFormat, JsonOfMissingCellsHasNulls) {
 }
 
 TEST(TableFormat, SeveralTablesAreOneDocument) {
-  const auto document = nlohmann::json::parse(TablesAsJson({SampleTable(), SampleTable()}));
+  const auto document = nlohmann::json::parse(FormatTablesJson({SampleTable(), SampleTable()}));
   EXPECT_EQ(document.at("tables").size(), 2U);
   EXPECT_EQ(document.at("schema_version"), 1);
 }
@@ -227,7 +227,7 @@ std::vector<std::string> CsvHeader(const std::string& csv) {
 }
 
 TEST(TableFormat, CsvNeverSeparatesEpsilonFromItsMeaning) {
-  const std::string csv = TableAsCsv(SampleTable());
+  const std::string csv = FormatTableCsv(SampleTable());
   EXPECT_THAT(CsvHeader(csv), ::testing::IsSupersetOf(
                                   {"adjacency", "neighbour", "delta", "epsilon", "status", "accountant", "reason"}));
   // Teacher 1, working 3, baseline 1, header.
@@ -245,20 +245,20 @@ TEST(TableFormat, EveryFormatSaysWhatDiffersFromTheText) {
   ASSERT_EQ(table.settings.size(), 1U) << "one method in one reading";
   EXPECT_THAT(table.settings[0],
               HasSubstr("working dpdfd differs from its text (in brackets): information_entropy 5 (1)"));
-  EXPECT_THAT(TableAsText(table, 200), HasSubstr("working dpdfd differs from its text"));
-  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("- working dpdfd differs from its text"));
-  EXPECT_THAT(TableAsLatex(table), HasSubstr("\\item{} working dpdfd differs from its text"));
-  EXPECT_THAT(TableAsCsv(table), HasSubstr("information_entropy 5 (text 1) | activation_norm 0.1 (text 1)"));
-  const auto differs = nlohmann::json::parse(TablesAsJson({table})).at("cells").at(0).at("differs");
+  EXPECT_THAT(FormatTableText(table, 200), HasSubstr("working dpdfd differs from its text"));
+  EXPECT_THAT(FormatTableMarkdown(table), HasSubstr("- working dpdfd differs from its text"));
+  EXPECT_THAT(FormatTableLatex(table), HasSubstr("\\item{} working dpdfd differs from its text"));
+  EXPECT_THAT(FormatTableCsv(table), HasSubstr("information_entropy 5 (text 1) | activation_norm 0.1 (text 1)"));
+  const auto differs = nlohmann::json::parse(FormatTablesJson({table})).at("cells").at(0).at("differs");
   EXPECT_EQ(differs.at(0),
             (nlohmann::json{{"key", "information_entropy"}, {"here", "5"}, {"text", "1"}, {"place", "Eq. 5"}}));
 }
 
 TEST(TableFormat, MarkdownAndLatexCarryEveryClaim) {
-  const std::string markdown = TableAsMarkdown(SampleTable());
+  const std::string markdown = FormatTableMarkdown(SampleTable());
   EXPECT_THAT(markdown, AllOf(HasSubstr("| teacher | replace | 1e-5 | ≤ 541,289.259 | exact-gdp |"),
                               HasSubstr("- \\[1\\] "), HasSubstr("0.041 †")));
-  const std::string latex = TableAsLatex(SampleTable());
+  const std::string latex = FormatTableLatex(SampleTable());
   EXPECT_THAT(latex, AllOf(HasSubstr("teacher & replace & 1e-5 & $\\le$ 541,289.259 & exact-gdp \\\\"),
                            HasSubstr("0.041 \\dag{}"), HasSubstr("$\\infty$"), HasSubstr("97.80 \\%")));
   for (const char* symbol : {"ε", "δ", "∞", "†", "≤", "±", "–"}) EXPECT_THAT(latex, Not(HasSubstr(symbol))) << symbol;
@@ -271,7 +271,7 @@ TEST(TableFormat, MarkdownShowsEveryNameAsItIs) {
   table.warnings.push_back("<script>alert(1)</script> | `x` *y* &lt; $z$");
   table.statements = {"# <b>row</b>: [a](b) of <img src=x>", "12. a", "+ a", "-1 %"};
   table.teachers.front().name = "<script>t</script>";
-  const std::string markdown = TableAsMarkdown(table);
+  const std::string markdown = FormatTableMarkdown(table);
   EXPECT_THAT(markdown, Not(::testing::ContainsRegex("(^|[^\\])[<[`$&]")));
   for (const char* const item : {"- 12\\. a\n", "- \\+ a\n", "- \\-1 %\n"}) EXPECT_THAT(markdown, HasSubstr(item));
   EXPECT_THAT(markdown, HasSubstr("- \\# \\<b>row\\</b>: \\[a\\](b) of \\<img src=x>"));
@@ -279,7 +279,7 @@ TEST(TableFormat, MarkdownShowsEveryNameAsItIs) {
 }
 
 TEST(TableFormat, LatexIsATableOfBooktabs) {
-  const std::string latex = TableAsLatex(SampleTable());
+  const std::string latex = FormatTableLatex(SampleTable());
   const std::string expected =
       "\\begin{tabular}{lllllllllllllll}\n\\toprule\n"
       "{}role & method & reading & teacher & data & test.accuracy & n & published & seeds 95 \\% & test 95 \\% & "

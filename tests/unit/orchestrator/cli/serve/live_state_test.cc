@@ -115,8 +115,8 @@ TEST_F(LiveStateTest, ThePageFetchesNothingFromElsewhere) {
   const std::string page = MakeLivePage(Make(), "<main>report</main>", 3);
   EXPECT_THAT(page, AllOf(StartsWith("<!doctype html>"), HasSubstr("<div id=\"report\"><main>report</main></div>"),
                           HasSubstr("data-report=\"3\""), Not(HasSubstr("http")), Not(HasSubstr(" style=\""))));
-  EXPECT_THAT(LivePolicy(), AllOf(HasSubstr("default-src 'none'"), HasSubstr("connect-src 'self'"),
-                                  Not(HasSubstr("unsafe")), Not(HasSubstr("http"))));
+  EXPECT_THAT(FormatLivePolicy(), AllOf(HasSubstr("default-src 'none'"), HasSubstr("connect-src 'self'"),
+                                        Not(HasSubstr("unsafe")), Not(HasSubstr("http"))));
 }
 
 TEST_F(LiveStateTest, AFolderThatCannotBeReadSaysWhy) {

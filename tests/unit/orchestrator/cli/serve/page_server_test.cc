@@ -61,7 +61,7 @@ TEST_F(PageServerTest, NothingCanBeChanged) {
 TEST_F(PageServerTest, EveryAnswerForbidsWhatThePageDoesNotNeed) {
   for (const char* path : {"/", "/events", "/status.json"}) {
     const monitoring::HttpReply reply = Ask(path);
-    EXPECT_EQ(Header(reply, "Content-Security-Policy"), LivePolicy());
+    EXPECT_EQ(Header(reply, "Content-Security-Policy"), FormatLivePolicy());
     EXPECT_EQ(Header(reply, "Cache-Control"), "no-store");
     EXPECT_EQ(Header(reply, "Referrer-Policy"), "no-referrer");
     EXPECT_EQ(Header(reply, "X-Content-Type-Options"), "nosniff");

@@ -17,14 +17,14 @@
 namespace retort::orchestrator::cli {
 namespace {
 
-using retort::testing::PlanOf;
+using retort::testing::MakePlan;
 using retort::testing::TrialBuilder;
 using ::testing::HasSubstr;
 
 class ResultsWatchTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const SweepPlan plan = PlanOf({TrialBuilder(1).Build(), TrialBuilder(2).Build()});
+    const SweepPlan plan = MakePlan({TrialBuilder(1).Build(), TrialBuilder(2).Build()});
     Core core(Settings{.results = folder_.path(), .provenance_json = "{}"});
     auto journal = Journal::Open(env_, folder_.path(), core);
     ASSERT_TRUE(journal.ok());

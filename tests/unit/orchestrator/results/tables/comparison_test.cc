@@ -26,7 +26,7 @@ struct Compared {
     for (TrialSpec& spec : sample.plan.trials) spec.data = data;
     published = ParsePublished(testing::kPublishedHeader + lines);
     const ResultTable table = BuildTable(sample.plan, sample.plan.tables[0], sample.view, published);
-    keys = KeyNames(table);
+    keys = ListKeyNames(table);
     values = CompareTable(sample.plan, table, published, absent);
   }
 
@@ -143,20 +143,20 @@ TEST(Comparison, AllPublishedValuesAreCounted) {
 
 TEST(Comparison, ParametersAreWholeNumbers) {
   const Compared compared("p,t,SVHN,Teacher,,,,parameters,1.41M,\n");
-  EXPECT_THAT(ComparisonText(compared.values, compared.keys), HasSubstr(" 1,410,000 "));
+  EXPECT_THAT(FormatComparison(compared.values, compared.keys), HasSubstr(" 1,410,000 "));
 }
 
 TEST(Comparison, TextAndJsonSayTheSame) {
   const Compared compared("p,t,MNIST,DPDFD,,,,accuracy,0.95,\np,t,MNIST,PATE-GAN,1,1e-5,,accuracy,0.5,\n");
-  const std::string text = ComparisonText(compared.values, compared.keys);
+  const std::string text = FormatComparison(compared.values, compared.keys);
   EXPECT_THAT(text, HasSubstr("92.00 ± 1.41 %"));
   EXPECT_THAT(text, HasSubstr("-3.00"));
   EXPECT_THAT(text, HasSubstr("1 inside, 1 not measurable here"));
-  const nlohmann::ordered_json json = ComparedJson(compared.Of("DPDFD"), compared.keys);
+  const nlohmann::ordered_json json = MakeComparedJson(compared.Of("DPDFD"), compared.keys);
   EXPECT_EQ(json.at("verdict"), "inside");
   EXPECT_EQ(json.at("interval_of"), "seeds");
   EXPECT_EQ(json.at("keys").at("method"), "dpdfd");
-  EXPECT_TRUE(ComparedJson(compared.Of("PATE-GAN"), compared.keys).at("mean").is_null());
+  EXPECT_TRUE(MakeComparedJson(compared.Of("PATE-GAN"), compared.keys).at("mean").is_null());
 }
 
 }  // namespace

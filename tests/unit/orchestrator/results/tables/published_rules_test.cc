@@ -9,7 +9,8 @@
 namespace retort::orchestrator::cli {
 namespace {
 
-PublishedValue ValueOf(const std::string& approach, const std::string& setting, const std::string& dataset = "MNIST") {
+PublishedValue MakePublished(const std::string& approach, const std::string& setting,
+                             const std::string& dataset = "MNIST") {
   PublishedValue value;
   value.approach = approach;
   value.setting = setting;
@@ -48,32 +49,33 @@ TEST(PublishedRules, EveryPublishedSettingIsClassified) {
 
 TEST(PublishedRules, ApproachesThatAreNotBuiltHereJoinNothing) {
   for (const char* approach : {"DP-GAN", "PATE-2017", "PATE-GAN", "Base", "direct CNN", "TOPAGG", "DGD"})
-    EXPECT_FALSE(FindScope(ValueOf(approach, "")).joins) << approach;
+    EXPECT_FALSE(FindScope(MakePublished(approach, "")).joins) << approach;
 }
 
 TEST(PublishedRules, UnknownWordsOfASettingJoinNothing) {
-  EXPECT_FALSE(FindScope(ValueOf("DPDFD", "on Sundays")).joins);
-  EXPECT_FALSE(FindScope(ValueOf("DPDFD", "generator_loss=CE+XY")).joins);
-  EXPECT_FALSE(FindScope(ValueOf("DPDFD", "teacher=LeNet")).joins);
-  EXPECT_FALSE(FindScope(ValueOf("DPSD", "data-sensitively")).joins);
-  EXPECT_FALSE(FindScope(ValueOf("DPDFD", "sigma=")).joins);
+  EXPECT_FALSE(FindScope(MakePublished("DPDFD", "on Sundays")).joins);
+  EXPECT_FALSE(FindScope(MakePublished("DPDFD", "generator_loss=CE+XY")).joins);
+  EXPECT_FALSE(FindScope(MakePublished("DPDFD", "teacher=LeNet")).joins);
+  EXPECT_FALSE(FindScope(MakePublished("DPSD", "data-sensitively")).joins);
+  EXPECT_FALSE(FindScope(MakePublished("DPDFD", "sigma=")).joins);
 }
 
 TEST(PublishedRules, BranchesOfDpsdAreMethods) {
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPSD", "data-sensitive")), "method"), "method = dpsd-data");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPSD", "label-sensitive")), "method"), "method = dpsd-label");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPSD", "teacher=ShuffleNet", "ImageNet")), "method"), "method = dpsd-data");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPDFD", "data-sensitive")), "method"), "method = dpdfd");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPSD", "data-sensitive")), "method"), "method = dpsd-data");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPSD", "label-sensitive")), "method"), "method = dpsd-label");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPSD", "teacher=ShuffleNet", "ImageNet")), "method"),
+            "method = dpsd-data");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPDFD", "data-sensitive")), "method"), "method = dpdfd");
 }
 
 TEST(PublishedRules, DirectTrainingBelongsToDpdfdAlone) {
   const std::string direct = "direct training on private data";
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPDFD", direct)), "method"), "method = dpdfd-direct");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPSGD", direct)), "method"), "method = dpsgd");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPDFD", direct)), "method"), "method = dpdfd-direct");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPSGD", direct)), "method"), "method = dpsgd");
 }
 
 TEST(PublishedRules, TermsOfTheGeneratorLossAreOnOrOff) {
-  const PublishedScope scope = FindScope(ValueOf("DPSD", "data-sensitive generator_loss=IE+Norm"));
+  const PublishedScope scope = FindScope(MakePublished("DPSD", "data-sensitive generator_loss=IE+Norm"));
   EXPECT_EQ(ConditionOn(scope, "one_hot"), "one_hot off");
   EXPECT_EQ(ConditionOn(scope, "information_entropy"), "information_entropy on");
   EXPECT_EQ(ConditionOn(scope, "bn_statistics"), "activation_norm/bn_statistics on");
@@ -81,25 +83,25 @@ TEST(PublishedRules, TermsOfTheGeneratorLossAreOnOrOff) {
 }
 
 TEST(PublishedRules, KeysOfASettingAreKeysOfTheTrial) {
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPDFD", "sigma=20")), "sigma"), "sigma = 20");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPSD", "n=10; samples=50000")), "samples"), "samples = 50000");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPDFD", "sigma=20")), "sigma"), "sigma = 20");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPSD", "n=10; samples=50000")), "samples"), "samples = 50000");
 }
 
 TEST(PublishedRules, TeachersAreKnownByTheirNetwork) {
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPDFD", "teacher=GoogleNet", "ImageNet")), "teacher.network"),
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPDFD", "teacher=GoogleNet", "ImageNet")), "teacher.network"),
             "teacher.network = googlenet|googlenet-transform-input|torchscript:GoogleNet");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("Teacher", "teacher=ViT", "ImageNet")), "role"), "role = teacher");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("Teacher", "teacher=ViT", "ImageNet")), "role"), "role = teacher");
 }
 
 TEST(PublishedRules, PublicFractionOfSeveralDataSetsIsThatOfTheValues) {
   const std::string both = "public fraction 0.4 (MNIST, SVHN), 0.8 (CIFAR10)";
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("RONA", both, "SVHN")), "public_fraction"), "public_fraction = 0.4");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("RONA", both, "CIFAR10")), "public_fraction"), "public_fraction = 0.8");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("RONA", both, "SVHN")), "public_fraction"), "public_fraction = 0.4");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("RONA", both, "CIFAR10")), "public_fraction"), "public_fraction = 0.8");
 }
 
 TEST(PublishedRules, UnseenClassesAreAnotherMetric) {
-  const PublishedScope overall = FindScope(ValueOf("RONA", "digits 6 and 9 sensitive; overall"));
-  const PublishedScope unseen = FindScope(ValueOf("RONA", "digits 6 and 9 sensitive; unseen classes 6 and 9"));
+  const PublishedScope overall = FindScope(MakePublished("RONA", "digits 6 and 9 sensitive; overall"));
+  const PublishedScope unseen = FindScope(MakePublished("RONA", "digits 6 and 9 sensitive; unseen classes 6 and 9"));
   EXPECT_EQ(ConditionOn(overall, "metric"), "metric = test.accuracy");
   EXPECT_EQ(ConditionOn(unseen, "metric"), "metric = test.sensitive_accuracy");
   EXPECT_EQ(ConditionOn(unseen, "data.sensitive_classes"), "data.sensitive_classes = 6,9");
@@ -108,30 +110,30 @@ TEST(PublishedRules, UnseenClassesAreAnotherMetric) {
 // RONA names its small students S1 and S2; which networks they are follows from their numbers of parameters, where one
 // fits.
 TEST(PublishedRules, StudentsOfRonaAreNetworksOfTheirDataSet) {
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("RONA-S1", "", "CIFAR10")), "student"), "student = conv-small");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("RONA-S2", "", "CIFAR10")), "student"), "student = conv-small-s2");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("RONA-S1", "", "MNIST")), "student"), "student = conv-small-mnist");
-  EXPECT_FALSE(FindScope(ValueOf("RONA-S2", "", "MNIST")).joins);
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("RONA-S1", "", "CIFAR10")), "student"), "student = conv-small");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("RONA-S2", "", "CIFAR10")), "student"), "student = conv-small-s2");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("RONA-S1", "", "MNIST")), "student"), "student = conv-small-mnist");
+  EXPECT_FALSE(FindScope(MakePublished("RONA-S2", "", "MNIST")).joins);
 }
 
 TEST(PublishedRules, SwitchesOfDpSgdTellItsVariantsApart) {
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("TSADP", "")), "activation"), "activation = tanh");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("DPSGD", "")), "activation"), "activation != tanh");
-  EXPECT_EQ(ConditionOn(FindScope(ValueOf("GM-DP", "")), "clipping"), "clipping = per-layer");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("TSADP", "")), "activation"), "activation = tanh");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("DPSGD", "")), "activation"), "activation != tanh");
+  EXPECT_EQ(ConditionOn(FindScope(MakePublished("GM-DP", "")), "clipping"), "clipping = per-layer");
 }
 
 TEST(PublishedRules, DataSetsHaveSeveralNames) {
   for (const char* name : {"FMNIST", "FashionMNIST", "Fashion-MNIST", "fashion_mnist"})
-    EXPECT_TRUE(SameDataSet(name, "FMNIST")) << name;
-  EXPECT_TRUE(SameDataSet("CIFAR-10", "CIFAR10"));
-  EXPECT_TRUE(SameDataSet("cifar100", "CIFAR-100"));
-  EXPECT_TRUE(SameDataSet("ILSVRC2012", "ImageNet"));
-  EXPECT_TRUE(SameDataSet("CelebA gender", "CelebA-G"));
-  EXPECT_FALSE(SameDataSet("CIFAR-10", "CIFAR-100"));
-  EXPECT_FALSE(SameDataSet("Tiny-ImageNet", "ImageNet"));
-  EXPECT_FALSE(SameDataSet("MNIST", "FMNIST"));
-  EXPECT_TRUE(SameApproach("lp2st", "LP-2ST"));
-  EXPECT_FALSE(SameApproach("PATE-2017", "PATE-2018"));
+    EXPECT_TRUE(IsSameDataSet(name, "FMNIST")) << name;
+  EXPECT_TRUE(IsSameDataSet("CIFAR-10", "CIFAR10"));
+  EXPECT_TRUE(IsSameDataSet("cifar100", "CIFAR-100"));
+  EXPECT_TRUE(IsSameDataSet("ILSVRC2012", "ImageNet"));
+  EXPECT_TRUE(IsSameDataSet("CelebA gender", "CelebA-G"));
+  EXPECT_FALSE(IsSameDataSet("CIFAR-10", "CIFAR-100"));
+  EXPECT_FALSE(IsSameDataSet("Tiny-ImageNet", "ImageNet"));
+  EXPECT_FALSE(IsSameDataSet("MNIST", "FMNIST"));
+  EXPECT_TRUE(IsSameApproach("lp2st", "LP-2ST"));
+  EXPECT_FALSE(IsSameApproach("PATE-2017", "PATE-2018"));
 }
 
 }  // namespace

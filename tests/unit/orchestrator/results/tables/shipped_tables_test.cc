@@ -27,7 +27,7 @@ struct Part {
   std::int64_t size;
 };
 
-// Sizes as published. CelebA's are those of gender: of hair fewer pictures have one colour.
+// Sizes as published. CelebA's are those of gender: of hair fewer images have one colour.
 struct Published {
   std::vector<Part> parts;
   std::int64_t channels, side, classes;  // side: 0 = by the sweep's own preprocessing
@@ -54,7 +54,7 @@ void PlacePart(const Published& set, SplitSource& source, IndexRange& range) {
 
 Status Pretend(DataSpec& data) {
   const Published& set = Readers().at(data.reader);
-  data.digest = Sha256Hex(data.path);
+  data.digest = ComputeSha256Hex(data.path);
   data.examples = 0;
   for (const Part& part : set.parts) data.examples += part.size;
   data.channels = set.channels;
@@ -80,7 +80,7 @@ PlanOutcome Load(const std::filesystem::path& file) {
   PlanHooks hooks;
   hooks.inspect = Pretend;
   hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
-  hooks.digest_file = [](const std::string& path) -> Result<std::string> { return Sha256Hex(path); };
+  hooks.digest_file = [](const std::string& path) -> Result<std::string> { return ComputeSha256Hex(path); };
   hooks.lookup = [](const std::string&) -> std::optional<std::string> { return "/data"; };
   PlanOutcome outcome = LoadSweep(file.string(), {}, hooks);
   if (!outcome.plan) outcome.plan.emplace();
@@ -96,7 +96,7 @@ const SweepPlan& PlanShipped(const std::filesystem::path& file) {
   return *found->second.plan;
 }
 
-ResultTable TableOf(const SweepPlan& plan, const TableSpec& spec) {
+ResultTable MakeTable(const SweepPlan& plan, const TableSpec& spec) {
   return BuildTable(plan, spec, ResultsView{}, FindPublishedTable(spec.published));
 }
 
@@ -106,7 +106,7 @@ TEST(ShippedTables, EverySweepCanBePlannedWhereItsDataLie) {
     const SweepPlan& plan = PlanShipped(file);
     EXPECT_FALSE(plan.trials.empty());
     for (const TableSpec& spec : plan.tables)
-      for (const TableCell& cell : TableOf(plan, spec).cells)
+      for (const TableCell& cell : MakeTable(plan, spec).cells)
         EXPECT_TRUE(cell.state == CellState::missing || cell.state == CellState::quoted);
   }
 }
@@ -117,7 +117,7 @@ TEST(ShippedTables, NoTrialIsInNoTable) {
     const SweepPlan& plan = PlanShipped(file);
     std::set<std::string> shown;
     for (const TableSpec& spec : plan.tables)
-      for (const TableCell& cell : TableOf(plan, spec).cells)
+      for (const TableCell& cell : MakeTable(plan, spec).cells)
         for (const TrialId& id : cell.trials) shown.insert(id.Hex());
     for (const TrialSpec& trial : plan.trials) {
       if (trial.role == Role::teacher || plan.tables.empty()) continue;
@@ -135,7 +135,7 @@ void ForCells(F visit) {
     std::map<TrialId, const TrialSpec*> trials;
     for (const TrialSpec& trial : plan.trials) trials.emplace(trial.id, &trial);
     for (const TableSpec& spec : plan.tables) {
-      for (const TableCell& cell : TableOf(plan, spec).cells)
+      for (const TableCell& cell : MakeTable(plan, spec).cells)
         visit(cell, cell.trials.empty() ? nullptr : trials.at(cell.trials.front()));
     }
   }
@@ -171,7 +171,7 @@ TEST(ShippedTables, TeachersOfRonaStandBesideThePapersTeachers) {
       PlanShipped(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "rona-aaai19" / "table2.toml");
   std::map<std::string, std::string> printed;
   for (const TableSpec& spec : plan.tables)
-    for (const TeacherLine& teacher : TableOf(plan, spec).teachers)
+    for (const TeacherLine& teacher : MakeTable(plan, spec).teachers)
       printed[spec.name + " " + teacher.data] = teacher.source ? teacher.source->printed : "";
   EXPECT_THAT(printed,
               ::testing::ElementsAre(
@@ -186,7 +186,7 @@ TEST(ShippedTables, StudentsOfRonaWithoutANetworkAreQuoted) {
       PlanShipped(std::filesystem::path(RETORT_SOURCE_DIR) / "experiments" / "configs" / "rona-aaai19" / "table2.toml");
   std::vector<std::string> quoted;
   for (const TableSpec& spec : plan.tables)
-    for (const TableCell& cell : TableOf(plan, spec).cells)
+    for (const TableCell& cell : MakeTable(plan, spec).cells)
       if (cell.state == CellState::quoted) quoted.push_back(cell.column.front() + " " + cell.source->printed);
   EXPECT_THAT(quoted, ::testing::UnorderedElementsAre("mnist 0.9928", "svhn 0.9539", "mnist 9.88K", "svhn 0.07M"));
 }

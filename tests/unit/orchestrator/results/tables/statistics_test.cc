@@ -66,40 +66,40 @@ TEST(Statistics, BootstrapPercentilesAreThoseOfAllResamples) {
 
 TEST(Statistics, CountsAreWholeNumbers) {
   const SeedSummary same = Summarize({155213, 155213, 155213});
-  EXPECT_EQ(MeasuredText(same, "student.parameters"), "155,213");
-  EXPECT_EQ(SeedsIntervalText(same, "student.parameters"), "");
+  EXPECT_EQ(FormatMeasured(same, "student.parameters"), "155,213");
+  EXPECT_EQ(FormatSeedsInterval(same, "student.parameters"), "");
   EXPECT_EQ(FindCount(same.mean, "student.parameters"), 155213);
-  EXPECT_EQ(PublishedText(1.41e6, "student.parameters"), "1,410,000");
-  EXPECT_EQ(PublishedText(40'000, "teacher.parameters"), "40,000");
-  EXPECT_EQ(MetricText(23'528'522, "student.parameters"), "23,528,522");
-  EXPECT_EQ(MetricText(0.9173, "test.accuracy"), "91.73 %");
-  EXPECT_EQ(MetricText(0.4829131, "train.loss"), "0.482913");
+  EXPECT_EQ(FormatPublished(1.41e6, "student.parameters"), "1,410,000");
+  EXPECT_EQ(FormatPublished(40'000, "teacher.parameters"), "40,000");
+  EXPECT_EQ(FormatMetric(23'528'522, "student.parameters"), "23,528,522");
+  EXPECT_EQ(FormatMetric(0.9173, "test.accuracy"), "91.73 %");
+  EXPECT_EQ(FormatMetric(0.4829131, "train.loss"), "0.482913");
   EXPECT_FALSE(FindCount(3, "train.loss"));
-  EXPECT_EQ(PublishedText(3.0, "seconds"), "3");
+  EXPECT_EQ(FormatPublished(3.0, "seconds"), "3");
 }
 
 TEST(Statistics, AMeanOfCountsNeedNotBeWhole) {
   const SeedSummary steps = Summarize({1200, 1261});
-  EXPECT_EQ(MeasuredText(steps, "stop.step"), "1230.5 ± 43");
+  EXPECT_EQ(FormatMeasured(steps, "stop.step"), "1230.5 ± 43");
   EXPECT_FALSE(FindCount(steps.mean, "stop.step"));
-  EXPECT_EQ(SeedsIntervalText(steps, "stop.step"), IntervalText(*steps.ci95, "stop.step"));
+  EXPECT_EQ(FormatSeedsInterval(steps, "stop.step"), FormatInterval(*steps.ci95, "stop.step"));
 }
 
 // By hand, z = 1.959964: centre (p + z^2/2n) / (1 + z^2/n), half width z / (1 + z^2/n) sqrt(p(1-p)/n + z^2/4n^2).
 // n = 10, p = 0.5: z^2/n = 0.38414588, centre 0.5, half 1.959964/1.38414588 * sqrt(0.025 + 0.009603647) = 0.2634069.
 TEST(Statistics, WilsonAgreesWithAHandWorkedExample) {
-  const auto [low, high] = WilsonInterval(0.5, 10);
+  const auto [low, high] = ComputeWilsonInterval(0.5, 10);
   EXPECT_NEAR(low, 0.2365931, 1e-6);
   EXPECT_NEAR(high, 0.7634069, 1e-6);
 }
 
 // All right in n examples: [n / (n + z^2), 1].
 TEST(Statistics, WilsonStaysInsideTheUnitInterval) {
-  const auto [low, high] = WilsonInterval(1, 1000);
+  const auto [low, high] = ComputeWilsonInterval(1, 1000);
   EXPECT_NEAR(low, 1000 / (1000 + 3.841458820694124), 1e-12);
   EXPECT_DOUBLE_EQ(high, 1);
-  EXPECT_NEAR(WilsonInterval(0, 1000).second, 3.841458820694124 / (1000 + 3.841458820694124), 1e-12);
-  EXPECT_NEAR(WilsonInterval(0, 1000).first, 0, 1e-15);
+  EXPECT_NEAR(ComputeWilsonInterval(0, 1000).second, 3.841458820694124 / (1000 + 3.841458820694124), 1e-12);
+  EXPECT_NEAR(ComputeWilsonInterval(0, 1000).first, 0, 1e-15);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TableCell Measured(double mean, const std::string& column = "digits", double eps
   return cell;
 }
 
-std::vector<bool> BestOf(std::vector<TableCell> cells, const std::string& metric = "test.accuracy") {
+std::vector<bool> FindBest(std::vector<TableCell> cells, const std::string& metric = "test.accuracy") {
   ResultTable table;
   table.spec.metric = metric;
   table.spec.columns = {"data"};
@@ -33,30 +33,30 @@ std::vector<bool> BestOf(std::vector<TableCell> cells, const std::string& metric
 }
 
 TEST(TableMarks, TheBestOfEachColumnIsMarked) {
-  EXPECT_THAT(BestOf({Measured(0.9), Measured(0.8), Measured(0.5, "other"), Measured(0.6, "other")}),
+  EXPECT_THAT(FindBest({Measured(0.9), Measured(0.8), Measured(0.5, "other"), Measured(0.6, "other")}),
               ElementsAre(true, false, false, true));
 }
 
 TEST(TableMarks, ValuesThatReadTheSameAreAllBest) {
-  EXPECT_THAT(BestOf({Measured(0.90001), Measured(0.90002), Measured(0.8999)}), ElementsAre(true, true, false));
+  EXPECT_THAT(FindBest({Measured(0.90001), Measured(0.90002), Measured(0.8999)}), ElementsAre(true, true, false));
 }
 
 TEST(TableMarks, OfLossesAndTimesTheSmallestIsBest) {
-  EXPECT_THAT(BestOf({Measured(2), Measured(1)}, "train.loss"), ElementsAre(false, true));
-  EXPECT_THAT(BestOf({Measured(2), Measured(1)}, "seconds"), ElementsAre(false, true));
-  EXPECT_THAT(BestOf({Measured(2), Measured(1)}, "test.inception_score"), ElementsAre(true, false));
-  EXPECT_THAT(BestOf({Measured(2), Measured(1)}, "stop.step"), ElementsAre(false, false));
+  EXPECT_THAT(FindBest({Measured(2), Measured(1)}, "train.loss"), ElementsAre(false, true));
+  EXPECT_THAT(FindBest({Measured(2), Measured(1)}, "seconds"), ElementsAre(false, true));
+  EXPECT_THAT(FindBest({Measured(2), Measured(1)}, "test.inception_score"), ElementsAre(true, false));
+  EXPECT_THAT(FindBest({Measured(2), Measured(1)}, "stop.step"), ElementsAre(false, false));
 }
 
 TEST(TableMarks, OneCellAloneIsNotBest) {
   TableCell missing;
   missing.column = {"digits"};
   missing.data = "digits";
-  EXPECT_THAT(BestOf({Measured(0.9), missing}), ElementsAre(false, false));
+  EXPECT_THAT(FindBest({Measured(0.9), missing}), ElementsAre(false, false));
 }
 
 TEST(TableMarks, CellsOfDifferentEpsilonDoNotCompare) {
-  EXPECT_THAT(BestOf({Measured(0.9, "digits", 1), Measured(0.95, "digits", 8), Measured(0.8, "digits", 1)}),
+  EXPECT_THAT(FindBest({Measured(0.9, "digits", 1), Measured(0.95, "digits", 8), Measured(0.8, "digits", 1)}),
               ElementsAre(true, false, false));
 }
 
@@ -66,7 +66,7 @@ TEST(TableMarks, ProvenRowsCompareAmongThemselves) {
     cell->claims = {testing::ProvenClaim(privacy::Adjacency::example, privacy::Neighbour::replace, 3)};
   TableCell formula = Measured(0.9, "digits", 3), last = Measured(0.85, "digits", 3);
   formula.claims = {testing::FormulaClaim(3)};
-  EXPECT_THAT(BestOf({sound, other, formula, last}), ElementsAre(true, false, true, false));
+  EXPECT_THAT(FindBest({sound, other, formula, last}), ElementsAre(true, false, true, false));
 }
 
 // An epsilon of labels alone is worth less than the same of examples.
@@ -77,7 +77,7 @@ TEST(TableMarks, LabelsDoNotCompareWithExamples) {
   response.claims.front().adjacency = privacy::Adjacency::label;
   TableCell formula = Measured(0.7, "digits", 3), last = Measured(0.6, "digits", 3);
   formula.claims = last.claims = {testing::FormulaClaim(3)};
-  EXPECT_THAT(BestOf({label, response, formula, last}), ElementsAre(true, false, true, false));
+  EXPECT_THAT(FindBest({label, response, formula, last}), ElementsAre(true, false, true, false));
 }
 
 TEST(TableMarks, PublishedLabelsDoNotCompareWithExamples) {

@@ -13,12 +13,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Optional;
 
-ResultTable TableOf(const testing::Sample& sample, const std::vector<PublishedValue>& published = {}) {
+ResultTable MakeTable(const testing::Sample& sample, const std::vector<PublishedValue>& published = {}) {
   return BuildTable(sample.plan, sample.plan.tables.front(), sample.view, published);
 }
 
 TEST(ResultTable, SeedsOfOneRowAreOneCell) {
-  const ResultTable table = TableOf(testing::SampleSweep());
+  const ResultTable table = MakeTable(testing::SampleSweep());
   ASSERT_EQ(table.cells.size(), 2U);
   const TableCell& cell = table.cells[0];
   EXPECT_THAT(cell.row, ElementsAre("dpdfd", "working", "single"));
@@ -33,7 +33,7 @@ TEST(ResultTable, SeedsOfOneRowAreOneCell) {
 }
 
 TEST(ResultTable, BaselineHasNoReading) {
-  const ResultTable table = TableOf(testing::SampleSweep());
+  const ResultTable table = MakeTable(testing::SampleSweep());
   EXPECT_THAT(table.cells[1].row, ElementsAre("dpsgd", "", ""));
   EXPECT_EQ(table.cells[1].state, CellState::complete);
   EXPECT_EQ(table.cells[1].working, "");
@@ -46,7 +46,7 @@ TEST(ResultTable, OnlySeedsShareACellWhateverTheTableNames) {
     TrialSpec& spec = sample.plan.trials[i];
     if (spec.method == "dpdfd") spec.axes = {{"method", "dpdfd"}, {"sigma", i % 2 == 0 ? "50" : "100"}};
   }
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   EXPECT_THAT(table.spec.rows, ElementsAre("method", "sigma"));
   ASSERT_EQ(table.cells.size(), 3U);
   for (const TableCell& cell : table.cells) EXPECT_EQ(cell.row.size(), 2U);
@@ -57,7 +57,7 @@ TEST(ResultTable, AnEpsilonThatNobodyAskedForIsNoneAndNotZero) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.tables[0].columns = {"epsilon"};
   for (TrialSpec& spec : sample.plan.trials) spec.privacy.epsilon = spec.method == "dpdfd" ? 2 : 0;
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   ASSERT_EQ(table.cells.size(), 2U);
   EXPECT_THAT(table.cells[0].column, ElementsAre("2"));
   EXPECT_THAT(table.cells[1].column, ElementsAre(""));
@@ -66,7 +66,7 @@ TEST(ResultTable, AnEpsilonThatNobodyAskedForIsNoneAndNotZero) {
 TEST(ResultTable, AxisThatFollowsFromTheRowKeysNeedsNoRowKey) {
   testing::Sample sample = testing::SampleSweep();
   for (TrialSpec& spec : sample.plan.trials) spec.axes = {{"sigma", spec.method == "dpsgd" ? "" : "50"}};
-  EXPECT_THAT(TableOf(sample).spec.rows, ElementsAre("method", "reading", "teacher"));
+  EXPECT_THAT(MakeTable(sample).spec.rows, ElementsAre("method", "reading", "teacher"));
 }
 
 TEST(ResultTable, TeachersOfDifferentNamesAreDifferentLines) {
@@ -75,7 +75,7 @@ TEST(ResultTable, TeachersOfDifferentNamesAreDifferentLines) {
   other.teacher = "another";
   other.id = TrialId(0x3333);
   sample.plan.trials.push_back(other);
-  EXPECT_EQ(TableOf(sample).teachers.size(), 2U);
+  EXPECT_EQ(MakeTable(sample).teachers.size(), 2U);
 }
 
 TEST(ResultTable, OnlySeedsOfATeacherShareALine) {
@@ -87,7 +87,7 @@ TEST(ResultTable, OnlySeedsOfATeacherShareALine) {
     change(other);
     other.id = TrialId(0x3333);
     sample.plan.trials.push_back(other);
-    return TableOf(sample).teachers.size();
+    return MakeTable(sample).teachers.size();
   };
   EXPECT_EQ(lines([](TrialSpec& spec) { ++spec.seed; }), 1U);
   EXPECT_EQ(lines([](TrialSpec& spec) { spec.method = "plain"; }), 2U);
@@ -98,7 +98,7 @@ TEST(ResultTable, OnlySeedsOfATeacherShareALine) {
 }
 
 TEST(ResultTable, TeachersStandApart) {
-  const ResultTable table = TableOf(testing::SampleSweep());
+  const ResultTable table = MakeTable(testing::SampleSweep());
   ASSERT_EQ(table.teachers.size(), 1U);
   EXPECT_EQ(table.teachers[0].name, "single");
   EXPECT_EQ(table.teachers[0].summary.n, 1);
@@ -108,7 +108,7 @@ TEST(ResultTable, TeachersStandApart) {
 TEST(ResultTable, WithoutResultsEveryCellIsMissing) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials.clear();
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   ASSERT_EQ(table.cells.size(), 2U);
   for (const TableCell& cell : table.cells) EXPECT_EQ(cell.state, CellState::missing);
 }
@@ -116,7 +116,7 @@ TEST(ResultTable, WithoutResultsEveryCellIsMissing) {
 TEST(ResultTable, FailedTrialsAreCountedAndNotMeasured) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials[4].state = TrialState::failed;
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   EXPECT_EQ(table.cells[1].failed, 1);
   EXPECT_EQ(table.cells[1].summary.n, 0);
   EXPECT_EQ(table.cells[1].state, CellState::missing);
@@ -127,7 +127,7 @@ TEST(ResultTable, TrialThatSucceededWithoutTheMetricHasNotFailed) {
   testing::Sample sample = testing::SampleSweep();
   for (TrialView& trial : sample.view.trials)
     if (trial.row) trial.row->metrics.clear();
-  for (const TableCell& cell : TableOf(sample).cells) {
+  for (const TableCell& cell : MakeTable(sample).cells) {
     EXPECT_EQ(cell.failed, 0);
     EXPECT_EQ(cell.summary.n, 0);
   }
@@ -136,7 +136,7 @@ TEST(ResultTable, TrialThatSucceededWithoutTheMetricHasNotFailed) {
 TEST(ResultTable, TrialsOutsideThePlanDoNotCount) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.trials.erase(sample.plan.trials.begin() + 2);  // seed 1
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   EXPECT_EQ(table.cells[0].summary.n, 1);
   EXPECT_EQ(table.cells[0].planned, 2);
 }
@@ -149,7 +149,7 @@ TEST(ResultTable, PublishedValueJoinsUnderTheDataSetsPublishedName) {
     spec.data = data;
     if (spec.method == "dpdfd") spec.privacy.epsilon = 1;
   }
-  const ResultTable table = TableOf(sample, FindPublishedTable("dpdfd-ijcai23/table1"));
+  const ResultTable table = MakeTable(sample, FindPublishedTable("dpdfd-ijcai23/table1"));
   EXPECT_THAT(table.cells[0].published, Optional(0.9512));
   EXPECT_FALSE(table.cells[1].published);
   EXPECT_THAT(table.teachers[0].published, Optional(0.9921));
@@ -170,7 +170,7 @@ TEST(ResultTable, PublishedValuesOfOtherMethodsAreQuoted) {
       "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4036,\n"
       "p,t,FMNIST,DP-GAN,1,1e-5,,accuracy,0.1,\n"
       "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9512,\n");
-  const ResultTable table = TableOf(sample, published);
+  const ResultTable table = MakeTable(sample, published);
   ASSERT_EQ(table.cells.size(), 3U);
   const TableCell& quoted = table.cells[2];
   EXPECT_EQ(quoted.state, CellState::quoted);
@@ -198,9 +198,9 @@ testing::Sample PublishedSample(const std::string& published_as) {
 TEST(ResultTable, ADeltaThatNoTextStatesIsNotedAsChosen) {
   const testing::Sample sample = PublishedSample("MNIST");
   const std::string header = testing::kPublishedHeader;
-  const ResultTable chosen = TableOf(sample, ParsePublished(header + "p,t,MNIST,DPDFD,1,,,accuracy,0.9,\n"));
+  const ResultTable chosen = MakeTable(sample, ParsePublished(header + "p,t,MNIST,DPDFD,1,,,accuracy,0.9,\n"));
   EXPECT_THAT(chosen.cells[0].notes, ElementsAre("p/t: no δ is stated for this value; δ = 1e-5 is chosen here"));
-  const ResultTable stated = TableOf(sample, ParsePublished(header + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9,\n"));
+  const ResultTable stated = MakeTable(sample, ParsePublished(header + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9,\n"));
   EXPECT_THAT(stated.cells[0].published, Optional(0.9));
   EXPECT_THAT(stated.cells[0].notes, ElementsAre());
 }
@@ -210,14 +210,14 @@ TEST(ResultTable, AnotherDeltaBesideAValueThatTheTableNamesIsNoted) {
   for (TrialSpec& spec : sample.plan.trials) spec.privacy.delta = 1e-4;
   sample.plan.tables[0].joins = {{{{"method", {"dpdfd"}}}, {{"approach", "DPDFD"}}}};
   const ResultTable table =
-      TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9,\n"));
+      MakeTable(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9,\n"));
   EXPECT_THAT(table.cells[0].published, Optional(0.9));
   EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: published at δ = 1e-5; here it is 1e-4"));
 }
 
 TEST(ResultTable, ADeltaBesideAValueWithoutEpsilonIsNoted) {
-  const ResultTable table = TableOf(PublishedSample("MNIST"),
-                                    ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.9,\n"));
+  const ResultTable table = MakeTable(PublishedSample("MNIST"),
+                                      ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.9,\n"));
   EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: no ε is stated for this value",
                                                 "p/t: no δ is stated for this value; δ = 1e-5 is chosen here"));
 }
@@ -226,16 +226,16 @@ TEST(ResultTable, ADeltaIsNotedWithoutAPublishedValue) {
   constexpr const char* kLine =
       "the text of dpdfd states a δ in Tables 1 and 3 and Figure 2 alone; δ = 1e-5 is chosen here.";
   testing::Sample sample = PublishedSample("MNIST");
-  EXPECT_THAT(TableOf(sample).settings, Contains(kLine));
+  EXPECT_THAT(MakeTable(sample).settings, Contains(kLine));
   const std::string header = testing::kPublishedHeader;
-  const ResultTable stated = TableOf(sample, ParsePublished(header + "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,\n"));
+  const ResultTable stated = MakeTable(sample, ParsePublished(header + "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,\n"));
   EXPECT_THAT(stated.settings, Not(Contains(kLine))) << "the paper's table is under that δ";
   for (TrialSpec& spec : sample.plan.trials)
     if (spec.method == "dpdfd") spec.method = "dpsd-data";
-  EXPECT_THAT(TableOf(sample).settings, Not(Contains(HasSubstr("is chosen here")))) << "DPSD states it for all";
+  EXPECT_THAT(MakeTable(sample).settings, Not(Contains(HasSubstr("is chosen here")))) << "DPSD states it for all";
   sample = PublishedSample("MNIST");
   sample.plan.profile = "smoke";
-  EXPECT_THAT(TableOf(sample).settings, Not(Contains(kLine)));
+  EXPECT_THAT(MakeTable(sample).settings, Not(Contains(kLine)));
 }
 
 TEST(ResultTable, ANetworkOfAnotherSizeIsNoted) {
@@ -244,7 +244,7 @@ TEST(ResultTable, ANetworkOfAnotherSizeIsNoted) {
   const auto note_at = [&](double parameters) {
     sample.view.trials[0].row->metrics = {{"student.parameters", parameters}};
     const ResultTable table =
-        TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,Teacher,,,,parameters,155.21K,\n"));
+        MakeTable(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,Teacher,,,,parameters,155.21K,\n"));
     EXPECT_THAT(table.teachers[0].published, Optional(155'210));
     return table.teachers[0].notes;
   };
@@ -257,7 +257,7 @@ TEST(ResultTable, AccuracyOfAnotherNetworkIsNoted) {
   testing::Sample sample = PublishedSample("MNIST");
   const auto note_at = [&](double parameters) {
     sample.view.trials[0].row->metrics.emplace_back("student.parameters", parameters);
-    const ResultTable table = TableOf(
+    const ResultTable table = MakeTable(
         sample,
         ParsePublished(testing::kPublishedHeader +
                        std::string("p,t,MNIST,Teacher,,,,accuracy,0.99,\np,t,MNIST,Teacher,,,,parameters,155.21K,\n")));
@@ -286,8 +286,8 @@ TEST(ResultTable, QuotedValuesStandWhereTheirSettingSays) {
   sample.plan.tables[0].rows = {"method", "reading"};
   sample.plan.tables[0].columns = {"sigma"};
   EXPECT_THAT(
-      Quoted(TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,sigma=20,accuracy,0.4,\n"
-                                                                        "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,\n"))),
+      Quoted(MakeTable(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,sigma=20,accuracy,0.4,\n"
+                                                                          "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,\n"))),
       ElementsAre("DPDFD||20|"))
       << "DP-GAN has no sigma and so no column";
 }
@@ -295,9 +295,9 @@ TEST(ResultTable, QuotedValuesStandWhereTheirSettingSays) {
 TEST(ResultTable, QuotedValuesOfOnePlaceSayTheirSetting) {
   const testing::Sample sample = PublishedSample("MNIST");
   EXPECT_THAT(
-      Quoted(TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,A,1,1e-5,x,accuracy,0.4,\n"
-                                                                        "p,t,MNIST,A,1,1e-5,y,accuracy,0.5,\n"
-                                                                        "p,t,MNIST,B,1,1e-5,x,accuracy,0.5,\n"))),
+      Quoted(MakeTable(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,A,1,1e-5,x,accuracy,0.4,\n"
+                                                                          "p,t,MNIST,A,1,1e-5,y,accuracy,0.5,\n"
+                                                                          "p,t,MNIST,B,1,1e-5,x,accuracy,0.5,\n"))),
       ElementsAre("A (x)|||digits|", "A (y)|||digits|", "B|||digits|"));
 }
 
@@ -306,9 +306,9 @@ TEST(ResultTable, QuotedValuesOfOnePlaceSayTheirEpsilon) {
   const auto published = ParsePublished(testing::kPublishedHeader +
                                         "p,t,MNIST,A,1,1e-5,x,accuracy,0.4,\n"
                                         "p,t,MNIST,A,10,1e-5,x,accuracy,0.5,\n");
-  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("A (ε = 1)|||digits|", "A (ε = 10)|||digits|"));
+  EXPECT_THAT(Quoted(MakeTable(sample, published)), ElementsAre("A (ε = 1)|||digits|", "A (ε = 10)|||digits|"));
   sample.plan.tables[0].columns = {"epsilon"};
-  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("A|||1|", "A|||10|"));
+  EXPECT_THAT(Quoted(MakeTable(sample, published)), ElementsAre("A|||1|", "A|||10|"));
 }
 
 TEST(ResultTable, ATableWithoutMethodsQuotesOnlyItsOwn) {
@@ -320,22 +320,22 @@ TEST(ResultTable, ATableWithoutMethodsQuotesOnlyItsOwn) {
                                         "p,t,ImageNet,DPDFD,5,1e-5,teacher=ViT,accuracy,0.4,\n"
                                         "p,t,ImageNet,DPSD,5,1e-5,teacher=ViT,accuracy,0.5,\n"
                                         "p,t,ImageNet,DP-GAN,5,1e-5,,accuracy,0.5,\n");
-  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("ViT|5|"));
+  EXPECT_THAT(Quoted(MakeTable(sample, published)), ElementsAre("ViT|5|"));
 }
 
 TEST(ResultTable, ValuesOfOtherMetricsAreNotQuoted) {
   testing::Sample sample = PublishedSample("MNIST");
   const auto published = ParsePublished(testing::kPublishedHeader + "p,t,MNIST,X,1,1e-5,,seconds,0.4,\n");
-  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre());
+  EXPECT_THAT(Quoted(MakeTable(sample, published)), ElementsAre());
   sample.plan.tables[0].metric = "seconds";
-  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("X|||digits|"));
+  EXPECT_THAT(Quoted(MakeTable(sample, published)), ElementsAre("X|||digits|"));
 }
 
 TEST(ResultTable, NotesOfPublishedValuesAreFootnotes) {
   const testing::Sample sample = PublishedSample("MNIST");
   const ResultTable table =
-      TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.5,odd\n"
-                                                                 "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,even\n"));
+      MakeTable(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.5,odd\n"
+                                                                   "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,even\n"));
   EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: odd"));
   ASSERT_TRUE(table.cells[0].source);
   EXPECT_EQ(table.cells[0].source->approach, "DPDFD");
@@ -345,7 +345,7 @@ TEST(ResultTable, NotesOfPublishedValuesAreFootnotes) {
 TEST(ResultTable, AValueWithoutEpsilonBesideATrialWithOneIsNoted) {
   const testing::Sample sample = PublishedSample("MNIST");
   const ResultTable table =
-      TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.5,\n"));
+      MakeTable(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.5,\n"));
   EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: no ε is stated for this value",
                                                 "p/t: no δ is stated for this value; δ = 1e-5 is chosen here"));
 }
@@ -354,7 +354,7 @@ TEST(ResultTable, AValueThatFitsSeveralRowsIsQuotedAndWarnedOf) {
   testing::Sample sample = PublishedSample("MNIST");
   for (std::size_t i = 1; i < 4; ++i) sample.plan.trials[i].axes = {{"sigma", i == 1 ? "50" : "100"}};
   const ResultTable table =
-      TableOf(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.5,\n"));
+      MakeTable(sample, ParsePublished(testing::kPublishedHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.5,\n"));
   for (const TableCell& cell : table.cells) EXPECT_EQ(cell.published.has_value(), cell.state == CellState::quoted);
   EXPECT_THAT(Quoted(table), ElementsAre("DPDFD||||digits|"));
   EXPECT_THAT(table.warnings, ElementsAre(HasSubstr("fits 2 rows that differ in sigma")));
@@ -363,19 +363,19 @@ TEST(ResultTable, AValueThatFitsSeveralRowsIsQuotedAndWarnedOf) {
 TEST(ResultTable, WhereTakesTheTrialsAndTheTeachersThatTheyName) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.tables[0].where = {{"method", {"dpsgd", "sleep"}}};
-  ResultTable table = TableOf(sample);
+  ResultTable table = MakeTable(sample);
   ASSERT_EQ(table.cells.size(), 1U);
   EXPECT_THAT(table.cells[0].row, ElementsAre("dpsgd", "", ""));
   EXPECT_TRUE(table.teachers.empty());
   sample.plan.tables[0].where = {{"seed", {"0", "1.0"}}, {"method", {"dpdfd"}}};
-  table = TableOf(sample);
+  table = MakeTable(sample);
   EXPECT_EQ(table.cells.at(0).planned, 2);
   EXPECT_EQ(table.teachers.size(), 1U);
 }
 
 // 10,000 digits: 1,000 for testing. By hand, p = 0.92, z^2/n = 0.003841: centre 0.9183928, half width 0.0168592.
 TEST(ResultTable, AccuraciesHaveTheIntervalOfTheTestSet) {
-  const ResultTable table = TableOf(testing::SampleSweep());
+  const ResultTable table = MakeTable(testing::SampleSweep());
   ASSERT_TRUE(table.cells[0].test);
   EXPECT_EQ(table.cells[0].test->n, 1000);
   EXPECT_NEAR(table.cells[0].test->low, 0.9015336, 1e-6);
@@ -386,41 +386,41 @@ TEST(ResultTable, AccuraciesHaveTheIntervalOfTheTestSet) {
 TEST(ResultTable, WithoutAKnownTestSetThereIsNoIntervalOfIt) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials[4].row->metrics.emplace_back("data.skipped", 1);
-  EXPECT_FALSE(TableOf(sample).cells[1].test) << "the pictures left out may be test pictures";
+  EXPECT_FALSE(MakeTable(sample).cells[1].test) << "the pictures left out may be test pictures";
   sample.plan.tables[0].metric = "data.skipped";
-  EXPECT_FALSE(TableOf(sample).cells[1].test) << "no fraction of test examples";
+  EXPECT_FALSE(MakeTable(sample).cells[1].test) << "no fraction of test examples";
   sample = testing::SampleSweep();
   sample.view.trials.clear();
-  EXPECT_FALSE(TableOf(sample).cells[0].test);
+  EXPECT_FALSE(MakeTable(sample).cells[0].test);
 }
 
 TEST(ResultTable, IntervalOverSeedsIsTheOneThatTheTableAsksFor) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.tables[0].interval = retort::Interval::bootstrap;
-  ASSERT_TRUE(TableOf(sample).cells[0].summary.ci95);
-  EXPECT_DOUBLE_EQ(TableOf(sample).cells[0].summary.ci95->first, 0.91);
+  ASSERT_TRUE(MakeTable(sample).cells[0].summary.ci95);
+  EXPECT_DOUBLE_EQ(MakeTable(sample).cells[0].summary.ci95->first, 0.91);
 }
 
 TEST(ResultTable, TheProfileSmokeMarksItsCells) {
   testing::Sample sample = testing::SampleSweep();
-  EXPECT_FALSE(TableOf(sample).smoke);
+  EXPECT_FALSE(MakeTable(sample).smoke);
   sample.plan.profile = "smoke";
-  EXPECT_TRUE(TableOf(sample).smoke);
-  EXPECT_TRUE(TableOf(sample).settings.empty()) << "settings are of the size that shows that it works";
-  EXPECT_TRUE(TableOf(sample).cells[0].differs.empty());
+  EXPECT_TRUE(MakeTable(sample).smoke);
+  EXPECT_TRUE(MakeTable(sample).settings.empty()) << "settings are of the size that shows that it works";
+  EXPECT_TRUE(MakeTable(sample).cells[0].differs.empty());
   sample.plan.profile = "large";
-  EXPECT_FALSE(TableOf(sample).smoke);
+  EXPECT_FALSE(MakeTable(sample).smoke);
 }
 
 TEST(ResultTable, DataSetWithoutPublishedNameJoinsNothing) {
-  const ResultTable table = TableOf(testing::SampleSweep(), FindPublishedTable("dpdfd-ijcai23/table1"));
+  const ResultTable table = MakeTable(testing::SampleSweep(), FindPublishedTable("dpdfd-ijcai23/table1"));
   for (const TableCell& cell : table.cells) EXPECT_FALSE(cell.published);
 }
 
 TEST(ResultTable, RefutedClaimIsSaidInWords) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials[4].refuted = {"release-step audit of a step: the attack shows mu >= 2.5"};
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   ASSERT_EQ(table.warnings.size(), 1U);
   EXPECT_THAT(table.warnings[0], HasSubstr("a proven claim of dpsgd-digits-s0-"));
   EXPECT_THAT(table.warnings[0], HasSubstr("is refuted by release-step audit of a step"));
@@ -428,34 +428,34 @@ TEST(ResultTable, RefutedClaimIsSaidInWords) {
 
 TEST(ResultTable, DeltaAboveOneOverNWarns) {
   testing::Sample sample = testing::SampleSweep();
-  EXPECT_TRUE(TableOf(sample).warnings.empty());
+  EXPECT_TRUE(MakeTable(sample).warnings.empty());
   for (TrialSpec& spec : sample.plan.trials) spec.privacy.delta = 1e-3;
-  ASSERT_EQ(TableOf(sample).warnings.size(), 1U);
-  EXPECT_THAT(TableOf(sample).warnings[0], HasSubstr("1/N"));
+  ASSERT_EQ(MakeTable(sample).warnings.size(), 1U);
+  EXPECT_THAT(MakeTable(sample).warnings[0], HasSubstr("1/N"));
 }
 
 TEST(ResultTable, MetricThatNoRowHasWarnsAndNamesWhatThereIs) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.tables[0].metric = "test.acuracy";
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   ASSERT_EQ(table.warnings.size(), 1U);
   EXPECT_THAT(table.warnings[0], HasSubstr("rows have test.accuracy"));
 }
 
 TEST(ResultTable, HashChangesWithTheSpecsAndNotWithTheirOrder) {
   testing::Sample sample = testing::SampleSweep();
-  const std::string hash = TableOf(sample).spec_hash;
+  const std::string hash = MakeTable(sample).spec_hash;
   std::swap(sample.plan.trials[1], sample.plan.trials[2]);
-  EXPECT_EQ(TableOf(sample).spec_hash, hash);
+  EXPECT_EQ(MakeTable(sample).spec_hash, hash);
   sample.plan.trials[1].id = TrialId(7);
-  EXPECT_NE(TableOf(sample).spec_hash, hash);
+  EXPECT_NE(MakeTable(sample).spec_hash, hash);
 }
 
 TEST(ResultTable, ColumnsOfOneRowStandTogether) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.tables[0].rows = {"method"};
   sample.plan.tables[0].columns = {"seed"};
-  const ResultTable table = TableOf(sample);
+  const ResultTable table = MakeTable(sample);
   ASSERT_EQ(table.cells.size(), 4U);
   EXPECT_THAT(table.cells[0].column, ElementsAre("0"));
   EXPECT_THAT(table.cells[2].column, ElementsAre("2"));

@@ -55,7 +55,7 @@ TEST(TableStatements, TellOfTheSeedThatIsWorstForPeople) {
 TEST(TableStatements, StandBelowTheTable) {
   Sampled sampled;
   sampled.table.statements = MakeStatements(sampled.table, sampled.sample.view);
-  for (const std::string& text : {TableAsMarkdown(sampled.table), TableAsLatex(sampled.table)})
+  for (const std::string& text : {FormatTableMarkdown(sampled.table), FormatTableLatex(sampled.table)})
     for (const std::string& statement : sampled.table.statements)
       EXPECT_THAT(text, HasSubstr(statement.substr(0, statement.find(':'))));
 }

@@ -19,7 +19,7 @@ Claim Proven(double epsilon, const std::string& accountant = "exact-gdp") {
 }
 
 TEST(WorstClaims, LargestEpsilonOfTheSeedsCounts) {
-  const std::vector<Claim> worst = WorstClaims({{Proven(2.9)}, {Proven(3.1)}, {Proven(2.9)}});
+  const std::vector<Claim> worst = FindWorstClaims({{Proven(2.9)}, {Proven(3.1)}, {Proven(2.9)}});
   ASSERT_EQ(worst.size(), 1U);
   EXPECT_EQ(worst[0].epsilon, 3.1);
 }
@@ -27,7 +27,7 @@ TEST(WorstClaims, LargestEpsilonOfTheSeedsCounts) {
 TEST(WorstClaims, GuaranteeThatOneTrialLacksIsUnboundedForAll) {
   const auto other = testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 1.0);
   for (const auto& worst :
-       {WorstClaims({{Proven(3), other}, {Proven(3)}}), WorstClaims({{Proven(3)}, {Proven(3), other}})}) {
+       {FindWorstClaims({{Proven(3), other}, {Proven(3)}}), FindWorstClaims({{Proven(3)}, {Proven(3), other}})}) {
     ASSERT_EQ(worst.size(), 2U);
     EXPECT_EQ(worst[0].epsilon, 3);
     EXPECT_EQ(worst[1].neighbour, Neighbour::add_remove);
@@ -38,7 +38,7 @@ TEST(WorstClaims, GuaranteeThatOneTrialLacksIsUnboundedForAll) {
 
 TEST(WorstClaims, OneUnboundedSeedMakesTheCellUnboundedWithItsReason) {
   const auto none = testing::NoClaim(Adjacency::example, "seeded-noise");
-  for (const auto& worst : {WorstClaims({{Proven(2.9)}, {none}}), WorstClaims({{none}, {Proven(2.9)}})}) {
+  for (const auto& worst : {FindWorstClaims({{Proven(2.9)}, {none}}), FindWorstClaims({{none}, {Proven(2.9)}})}) {
     ASSERT_EQ(worst.size(), 1U);
     EXPECT_EQ(worst[0].status, ClaimStatus::unbounded);
     EXPECT_EQ(worst[0].reason, "seeded-noise");
@@ -47,21 +47,21 @@ TEST(WorstClaims, OneUnboundedSeedMakesTheCellUnboundedWithItsReason) {
 
 TEST(WorstClaims, AccountantsThatAllTrialsHaveStandSideBySide) {
   const std::vector<Claim> both = {Proven(2, "rdp"), Proven(1.9, "pld")};
-  const std::vector<Claim> worst = WorstClaims({both, {Proven(1.8, "pld"), Proven(2.1, "rdp")}});
+  const std::vector<Claim> worst = FindWorstClaims({both, {Proven(1.8, "pld"), Proven(2.1, "rdp")}});
   ASSERT_EQ(worst.size(), 2U);
   EXPECT_EQ(worst[0].epsilon, 2.1);
   EXPECT_EQ(worst[1].epsilon, 1.9);
 }
 
 TEST(WorstClaims, LargestOfTheTrialsBestClaimsCounts) {
-  const std::vector<Claim> worst = WorstClaims({{Proven(2, "rdp"), Proven(1.9, "exact-gdp")}, {Proven(5, "pld")}});
+  const std::vector<Claim> worst = FindWorstClaims({{Proven(2, "rdp"), Proven(1.9, "exact-gdp")}, {Proven(5, "pld")}});
   ASSERT_EQ(worst.size(), 1U);
   EXPECT_EQ(worst[0].epsilon, 5);
   EXPECT_EQ(worst[0].accountant, "pld");
 }
 
 TEST(WorstClaims, FormulaAndProvenOfOneAdjacencyStayApart) {
-  EXPECT_EQ(WorstClaims({{testing::FormulaClaim(5), Proven(1)}}).size(), 2U);
+  EXPECT_EQ(FindWorstClaims({{testing::FormulaClaim(5), Proven(1)}}).size(), 2U);
 }
 
 }  // namespace
