@@ -1,8 +1,11 @@
 #include "worker/cuda/nccl_collective.h"
 
 #include <ATen/ATen.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAGuard.h>
 
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -15,6 +18,9 @@ namespace retort::worker {
 namespace {
 
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+// Whether the current stream notes what it is told.
+bool IsRecorded() { return c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None; }
 
 class NcclCollective final : public Collective {
  public:
@@ -88,6 +94,19 @@ class NcclCollective final : public Collective {
     });
   }
 
+  bool CanBeRecorded() const override { return true; }
+
+  Status AwaitReplay() override {
+    const std::string what = Named("recorded step");
+    at::cuda::CUDAEvent replayed;
+    RETORT_RETURN_IF_ERROR(CatchC10d(what, [&] {
+      const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device_));
+      replayed.record();
+    }));
+    return Await(
+        what, [&] { return replayed.query(); }, [] {});
+  }
+
  private:
   class NcclOperation final : public PendingOperation {
    public:
@@ -115,16 +134,24 @@ class NcclCollective final : public Collective {
     return Finish(Named(name), work);
   }
 
+  // A recorded operation has nothing to wait for, and its events cannot be asked: its stream is ordered alone.
   Status Finish(const std::string& what, const WorkPointer& work) {
+    return Await(
+        what, [&] { return IsRecorded() || work->isCompleted(); },
+        [&] { work->wait(); });  // rethrows what went wrong, and orders the current stream after the operation
+  }
+
+  // `end` is called when `completed` says so.
+  Status Await(const std::string& what, const std::function<bool()>& completed, const std::function<void()>& end) {
     bool done = false;
     RETORT_RETURN_IF_ERROR(CatchC10d(what, [&] {
       const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device_));
-      const auto end = std::chrono::steady_clock::now() + deadline_;
-      while (!(done = work->isCompleted()) && std::chrono::steady_clock::now() < end) {
+      const auto until = std::chrono::steady_clock::now() + deadline_;
+      while (!(done = completed()) && std::chrono::steady_clock::now() < until) {
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
       if (done) {
-        work->wait();  // rethrows what went wrong, and orders the current stream after the operation
+        end();
       } else {
         group_->abort();
       }
@@ -141,6 +168,9 @@ class NcclCollective final : public Collective {
 }  // namespace
 
 Result<std::unique_ptr<Collective>> JoinNcclGang(const GangMembership& membership, int device) {
+  // A recorded operation and one that is not have to meet where a member's recording failed, and registering buffers
+  // of recorded ones is an agreement between members of its own.
+  ::setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
   RETORT_ASSIGN_OR_RETURN(const auto store, ConnectGangStore(membership));
   std::unique_ptr<Collective> joined;
   const std::string who = "Gang rank " + std::to_string(membership.rank.value) + " of " +

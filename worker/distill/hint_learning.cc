@@ -93,8 +93,10 @@ Status LogitLearning::Step(const at::Tensor& logits, const at::Tensor& seed, con
     seeds.push_back(seed);
   }
   ParameterArena& parameters = student_.parameters();
+  RETORT_ASSIGN_OR_RETURN(const auto statistics,
+                          student_.buffers().BeginShareInGang(batch.images.size(0), batch.size(), gang_));
   RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
-  RETORT_RETURN_IF_ERROR(student_.buffers().ShareInGang(batch.images.size(0), batch.size(), gang_));
+  if (statistics != nullptr) RETORT_RETURN_IF_ERROR(statistics->Wait());
   adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
   return {};
 }

@@ -43,6 +43,11 @@ class Collective {
   // On every member one tensor of each rank, in rank order.
   [[nodiscard]] virtual Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) = 0;
   [[nodiscard]] virtual Status Barrier() = 0;
+  // Whether a GraphRegion may record operations on tensors of the gang's device. They are then repeated by replays,
+  // which end inside the deadline as seen by AwaitReplay alone.
+  [[nodiscard]] virtual bool CanBeRecorded() const { return false; }
+  // Returns when the device has done what it was given so far, or the deadline's error.
+  [[nodiscard]] virtual Status AwaitReplay() { return {}; }
 };
 
 }  // namespace retort::worker

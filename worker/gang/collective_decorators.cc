@@ -1,5 +1,8 @@
 #include "worker/gang/collective_decorators.h"
 
+#include <ATen/ops/full.h>
+
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -21,31 +24,46 @@ Status WatchedCollective::Note(Status status) {
   return status;
 }
 
-Status WatchedCollective::AllReduceSum(at::Tensor& values) { return Note(gang_->AllReduceSum(values)); }
+Collective& WatchedCollective::Counted() {
+  ++operations_;
+  return *gang_;
+}
+
+Status WatchedCollective::AllReduceSum(at::Tensor& values) { return Note(Counted().AllReduceSum(values)); }
 
 Result<std::unique_ptr<PendingOperation>> WatchedCollective::BeginAllReduceSum(at::Tensor& values) {
-  Result<std::unique_ptr<PendingOperation>> begun = gang_->BeginAllReduceSum(values);
+  Result<std::unique_ptr<PendingOperation>> begun = Counted().BeginAllReduceSum(values);
   if (!begun.ok()) return Note(begun.status());
   return std::unique_ptr<PendingOperation>(std::make_unique<WatchedOperation>(*this, std::move(*begun)));
 }
 
 void WatchedCollective::Expect(const at::Tensor& values) { gang_->Expect(values); }
 
-Status WatchedCollective::Broadcast(at::Tensor& values, GangRank root) { return Note(gang_->Broadcast(values, root)); }
+Status WatchedCollective::Broadcast(at::Tensor& values, GangRank root) {
+  return Note(Counted().Broadcast(values, root));
+}
 
 Result<std::vector<at::Tensor>> WatchedCollective::Gather(const at::Tensor& values, GangRank root) {
-  Result<std::vector<at::Tensor>> gathered = gang_->Gather(values, root);
+  Result<std::vector<at::Tensor>> gathered = Counted().Gather(values, root);
   if (!gathered.ok()) return Note(gathered.status());
   return gathered;
 }
 
 Result<std::vector<at::Tensor>> WatchedCollective::AllGather(const at::Tensor& values) {
-  Result<std::vector<at::Tensor>> gathered = gang_->AllGather(values);
+  Result<std::vector<at::Tensor>> gathered = Counted().AllGather(values);
   if (!gathered.ok()) return Note(gathered.status());
   return gathered;
 }
 
-Status WatchedCollective::Barrier() { return Note(gang_->Barrier()); }
+Status WatchedCollective::Barrier() { return Note(Counted().Barrier()); }
+
+Status WatchedCollective::AwaitReplay() { return Note(gang_->AwaitReplay()); }
+
+Result<bool> WatchedCollective::AllHave(bool own) {
+  at::Tensor missing = at::full({1}, own ? 0 : 1, at::kInt);
+  RETORT_RETURN_IF_ERROR(AllReduceSum(missing));
+  return missing.item<std::int32_t>() == 0;
+}
 
 namespace {
 
@@ -113,6 +131,8 @@ class StagedCollective final : public Collective {
   }
 
   Status Barrier() override { return gang_->Barrier(); }
+  bool CanBeRecorded() const override { return gang_->CanBeRecorded(); }
+  Status AwaitReplay() override { return gang_->AwaitReplay(); }
 
  private:
   [[nodiscard]] bool Here(const at::Tensor& values) const { return values.device() == device_; }

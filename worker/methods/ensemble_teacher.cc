@@ -175,14 +175,11 @@ class NetworkEnsemble final : public Method {
       const RngStream dropout(spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step));
       const at::Tensor loss = member.learner.Differentiate(minibatch, dropout.Lane(static_cast<std::uint64_t>(m)));
       if (own) losses.push_back(loss);
+      if (rows[m] > 0) RETORT_RETURN_IF_ERROR(member.learner.BeginSum(own ? rows[m] : 0, rows[m]));
     }
     for (std::size_t m = 0; m < members_.size(); ++m) {
       Member& member = *members_[m];
-      if (rows[m] == 0) continue;
-      const auto at = static_cast<std::int64_t>(m);
-      const bool own = at >= share.first && at < share.first + share.count;
-      RETORT_RETURN_IF_ERROR(
-          member.learner.Apply(own ? rows[m] : 0, rows[m], ComputeRateAt(spec_, step, member.steps)));
+      if (rows[m] > 0) RETORT_RETURN_IF_ERROR(member.learner.Apply(ComputeRateAt(spec_, step, member.steps)));
     }
     if (ShouldRecordLoss(spec_, step, step, steps_)) {
       std::vector<double> sums = {0, static_cast<double>(losses.size())};

@@ -156,11 +156,44 @@ void BufferArena::Reset() {
   for (at::Tensor& variance : variances_) variance.fill_(1);
 }
 
+namespace {
+
+class SharedStatistics final : public PendingOperation {
+ public:
+  SharedStatistics(at::Tensor statistics, at::Tensor part)
+      : statistics_(std::move(statistics)), sum_(std::move(part)) {}
+  Status Begin(Collective& gang) {
+    RETORT_ASSIGN_OR_RETURN(summing_, gang.BeginAllReduceSum(sum_));
+    return {};
+  }
+  Status Wait() override {
+    RETORT_RETURN_IF_ERROR(summing_->Wait());
+    const at::NoGradGuard no_grad;
+    statistics_.copy_(sum_);
+    return {};
+  }
+
+ private:
+  at::Tensor statistics_, sum_;
+  std::unique_ptr<PendingOperation> summing_;  // last: waits before the sum goes
+};
+
+}  // namespace
+
 Status BufferArena::ShareInGang(std::int64_t own_rows, std::int64_t rows, Collective& gang) {
-  if (empty() || gang.size() == 1 || rows == 0) return {};
+  RETORT_ASSIGN_OR_RETURN(const auto sharing, BeginShareInGang(own_rows, rows, gang));
+  return sharing == nullptr ? Status() : sharing->Wait();
+}
+
+// In a tensor of its own: autograd notices a change of the statistics that its graph holds.
+Result<std::unique_ptr<PendingOperation>> BufferArena::BeginShareInGang(std::int64_t own_rows, std::int64_t rows,
+                                                                        Collective& gang) const {
+  if (empty() || gang.size() == 1 || rows == 0) return std::unique_ptr<PendingOperation>();
   const at::NoGradGuard no_grad;
-  flat_.mul_(static_cast<double>(own_rows) / static_cast<double>(rows));
-  return gang.AllReduceSum(flat_);
+  auto sharing =
+      std::make_unique<SharedStatistics>(flat_, flat_ * (static_cast<double>(own_rows) / static_cast<double>(rows)));
+  RETORT_RETURN_IF_ERROR(sharing->Begin(gang));
+  return std::unique_ptr<PendingOperation>(std::move(sharing));
 }
 
 }  // namespace retort::worker

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -97,6 +98,10 @@ class BufferArena {
   // Every member's statistics become the mean of all members', weighted by the rows that each had of the
   // batch of `rows`; the same bits everywhere. A member without rows takes the mean of the others. Error: of the gang.
   [[nodiscard]] Status ShareInGang(std::int64_t own_rows, std::int64_t rows, Collective& gang);
+  // The same, under way while the caller differentiates: the statistics change in Wait. Null: there is nothing to
+  // share.
+  [[nodiscard]] Result<std::unique_ptr<PendingOperation>> BeginShareInGang(std::int64_t own_rows, std::int64_t rows,
+                                                                           Collective& gang) const;
 
  private:
   at::Tensor flat_, counts_;

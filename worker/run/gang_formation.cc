@@ -36,6 +36,8 @@ class GangWithStore final : public Collective {
   }
   Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override { return gang_->AllGather(values); }
   Status Barrier() override { return gang_->Barrier(); }
+  bool CanBeRecorded() const override { return gang_->CanBeRecorded(); }
+  Status AwaitReplay() override { return gang_->AwaitReplay(); }
 
  private:
   std::unique_ptr<GangStore> store_;

@@ -159,9 +159,9 @@ class TrialRun {
   // The agent waits longer for the first step, in a gang for the slowest member, since frozen layers are fitted first.
   MaybeFailure BuildMethod() {
     if (MaybeFailure failure = Tell(std::string(cluster::kPreparingPhase))) return failure;
-    // A gang waits on the host for each of its collectives.
-    if (inputs_.graphs != nullptr && gang_->size() == 1)
-      graphs_ = std::make_unique<StepGraphs>(*inputs_.graphs, inputs_.data.device);
+    const bool alone = gang_->size() == 1;
+    if (inputs_.graphs != nullptr && (alone || gang_->CanBeRecorded()))
+      graphs_ = std::make_unique<StepGraphs>(*inputs_.graphs, inputs_.data.device, alone ? nullptr : gang_.get());
     tape_ = std::make_unique<ReleaseReplay>(store_.get(), *gang_, inputs_.data.device);
     Result<std::unique_ptr<Method>> method =
         MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_, inputs_.noise,

@@ -119,22 +119,23 @@ Result<Tensors> GraphRegion::Run(const Tensors& inputs, const Body& body, const 
   if (!use_->declined.empty()) return RunEagerly(inputs, body);
   Fill(shape, inputs);
   if (shape.runs < kWarmUps) {
+    const std::int64_t before = graphs_->peers_ == nullptr ? 0 : graphs_->peers_->operations();
     RETORT_ASSIGN_OR_RETURN(Tensors outputs, RunEagerly(shape.inputs, body));
+    shape.meets_peers = graphs_->peers_ != nullptr && graphs_->peers_->operations() != before;
     if (++shape.runs == kWarmUps)
       for (const at::Tensor& output : outputs)
         shape.outputs.push_back(output.defined() ? at::empty_like(output) : output);
     return outputs;
   }
   if (shape.graph == nullptr) {
-    if (const Status recorded = Record(shape, body); !recorded.ok()) {
-      Decline(recorded.message());
-      return RunEagerly(inputs, body);
-    }
+    RETORT_ASSIGN_OR_RETURN(const bool recorded, AllRecorded(shape, Record(shape, body)));
+    if (!recorded) return RunEagerly(inputs, body);
   }
   const Inside inside(graphs_->inside_);
   const Status replayed = shape.graph->Replay([&] { return RunInPlace(shape, body); });
   TORCH_CHECK(replayed.ok(), replayed.message());
   ++use_->replayed;
+  if (shape.meets_peers) RETORT_RETURN_IF_ERROR(graphs_->peers_->AwaitReplay());
   return shape.outputs;
 }
 
@@ -186,6 +187,17 @@ Status GraphRegion::RunInPlace(Shape& shape, const Body& body) {
     if (outputs[i].defined()) shape.outputs[i].copy_(outputs[i]);
   }
   return {};
+}
+
+Result<bool> GraphRegion::AllRecorded(Shape& shape, const Status& own) {
+  bool all = own.ok();
+  if (shape.meets_peers) {
+    RETORT_ASSIGN_OR_RETURN(all, graphs_->peers_->AllHave(own.ok()));
+  }
+  if (all) return true;
+  shape.graph.reset();
+  Decline(own.ok() ? "another member of the gang cannot record it" : own.message());
+  return false;
 }
 
 Status GraphRegion::Record(Shape& shape, const Body& body) {

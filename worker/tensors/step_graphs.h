@@ -41,6 +41,18 @@ class GraphDevice {
   virtual void Upload(const at::Tensor& from, const at::Tensor& to) = 0;
 };
 
+// Other processes whose devices do the same steps at the same time: operations with them are recorded, too.
+class GraphPeers {
+ public:
+  virtual ~GraphPeers() = default;
+  // With them so far.
+  [[nodiscard]] virtual std::int64_t operations() const = 0;
+  // Called by all of them at once: whether `own` is true for all. Error: of the peers.
+  [[nodiscard]] virtual Result<bool> AllHave(bool own) = 0;
+  // Returns when the device has done what it was given so far. Error: a peer is lost or late.
+  [[nodiscard]] virtual Status AwaitReplay() = 0;
+};
+
 // Whether this thread is in the body of a region. Nothing may be paid for or let out there: a recorded body is not
 // called again.
 [[nodiscard]] bool IsInsideRegion();
@@ -55,8 +67,12 @@ struct RegionUse {
 // The recorded steps of one trial. Outlives its regions.
 class StepGraphs {
  public:
-  // `at`: the device that `device` records for.
-  StepGraphs(GraphDevice& device, at::Device at) : device_(device), at_(at) { device_.Begin(); }
+  // `at`: the device that `device` records for. `peers`: null where steps are this process's alone; they run the same
+  // regions in the same order, and those with operations between them record and replay together.
+  StepGraphs(GraphDevice& device, at::Device at, GraphPeers* peers = nullptr)
+      : device_(device), at_(at), peers_(peers) {
+    device_.Begin();
+  }
   ~StepGraphs() { device_.End(); }
   StepGraphs(const StepGraphs&) = delete;
   StepGraphs& operator=(const StepGraphs&) = delete;
@@ -68,6 +84,7 @@ class StepGraphs {
   friend class GraphRegion;
   GraphDevice& device_;
   at::Device at_;
+  GraphPeers* peers_;
   bool inside_ = false;  // a region is running
   std::vector<std::shared_ptr<RegionUse>> uses_;
 };
@@ -92,14 +109,15 @@ class GraphRegion {
   void Decline(const std::string& why);
   // Returns what `body` makes of `inputs`, each of which lies on the device or the CPU, or is undefined. `constants`:
   // numbers on the host that the body uses; other ones are another recording, as are other shapes. The outputs have no
-  // graph and are overwritten by the next run. Error: what the body returned. Throws c10::Error, with the device's
-  // words, where that fails.
+  // graph and are overwritten by the next run. Error: what the body returned, or of the peers. Throws c10::Error, with
+  // the device's words, where that fails.
   [[nodiscard]] Result<Tensors> Run(const Tensors& inputs, const Body& body, const std::vector<double>& constants = {});
 
  private:
   // One shape of inputs.
   struct Shape {
     std::int64_t runs = 0;
+    bool meets_peers = false;  // the body has operations with them
     Tensors inputs, outputs;   // what the recorded body reads and writes
     at::Tensor bytes, staged;  // inputs that come from the CPU, together: on the device, on the CPU
     std::unique_ptr<DeviceGraph> graph;
@@ -109,6 +127,8 @@ class GraphRegion {
   // From the shape's inputs to its outputs.
   [[nodiscard]] static Status RunInPlace(Shape& shape, const Body& body);
   [[nodiscard]] Status Record(Shape& shape, const Body& body);
+  // Whether all peers have recorded the shape, which this process has where `own` is ok; says why where they have not.
+  [[nodiscard]] Result<bool> AllRecorded(Shape& shape, const Status& own);
   void Fill(Shape& shape, const Tensors& inputs);
   StepGraphs* graphs_;
   std::shared_ptr<RegionUse> use_;

@@ -87,9 +87,11 @@ StepNumbers Learner::MakeNumbers(double learning_rate, const std::optional<RngSt
 Result<at::Tensor> Learner::Step(const Minibatch& batch, const StepNumbers& numbers, double temperature,
                                  const Expectation& expect) {
   const Pass pass = Forward(batch, numbers.masks, temperature, expect);
-  RETORT_RETURN_IF_ERROR(SumGradients(pass.outputs, pass.seeds, network_->parameters(), gang_));
   if (batch.images.size(0) == 0) network_->CountBatch();
-  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
+  RETORT_ASSIGN_OR_RETURN(const auto statistics,
+                          network_->buffers().BeginShareInGang(batch.images.size(0), batch.rows, gang_));
+  RETORT_RETURN_IF_ERROR(SumGradients(pass.outputs, pass.seeds, network_->parameters(), gang_));
+  if (statistics != nullptr) RETORT_RETURN_IF_ERROR(statistics->Wait());
   Descend(numbers.rate);
   return pass.loss;
 }
@@ -127,9 +129,17 @@ at::Tensor Learner::Differentiate(const Minibatch& batch, const std::optional<Rn
       .value()[0];
 }
 
-Status Learner::Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate) {
-  if (gang_.size() > 1) RETORT_RETURN_IF_ERROR(gang_.AllReduceSum(network_->parameters().gradient()));
-  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(own_rows, rows, gang_));
+Status Learner::BeginSum(std::int64_t own_rows, std::int64_t rows) {
+  if (gang_.size() == 1) return {};
+  RETORT_ASSIGN_OR_RETURN(auto gradient, gang_.BeginAllReduceSum(network_->parameters().gradient()));
+  summing_.push_back(std::move(gradient));
+  RETORT_ASSIGN_OR_RETURN(auto statistics, network_->buffers().BeginShareInGang(own_rows, rows, gang_));
+  if (statistics != nullptr) summing_.push_back(std::move(statistics));
+  return {};
+}
+
+Status Learner::Apply(double learning_rate) {
+  for (const auto& sum : std::exchange(summing_, {})) RETORT_RETURN_IF_ERROR(sum->Wait());
   Descend(MakeRate(learning_rate));
   return {};
 }

@@ -71,12 +71,14 @@ class Learner {
   [[nodiscard]] Result<at::Tensor> Step(const Minibatch& batch, const StepNumbers& numbers, double temperature = 1,
                                         const Expectation& expect = {});
 
-  // Teach in two halves, for gangs whose members teach different networks. Differentiate puts this member's part
-  // of the gradient into the arena, without communication in the gang; Apply sums gradients and running statistics over
-  // the gang and steps. `own_rows`: those of the batch of `rows` that this member differentiated.
+  // Teach in three parts, for gangs whose members teach different networks. Differentiate puts this member's part
+  // of the gradient into the arena, without communication in the gang; BeginSum sets out to sum gradients and running
+  // statistics over the gang, while the caller computes; Apply waits for the sums and steps. `own_rows`: those of the
+  // batch of `rows` that this member differentiated.
   [[nodiscard]] at::Tensor Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
                                          double temperature = 1);
-  [[nodiscard]] Status Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate);
+  [[nodiscard]] Status BeginSum(std::int64_t own_rows, std::int64_t rows);
+  [[nodiscard]] Status Apply(double learning_rate);
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
@@ -100,7 +102,8 @@ class Learner {
   Collective& gang_;
   Precision precision_;
   std::variant<Adam, Sgd> optimiser_;
-  std::int64_t dropouts_;  // layers of the network
+  std::int64_t dropouts_;                                   // layers of the network
+  std::vector<std::unique_ptr<PendingOperation>> summing_;  // of BeginSum
   GraphRegion teaching_, differentiating_;
 };
 

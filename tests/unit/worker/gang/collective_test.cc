@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include "tests/unit/worker/gang/collective_contract.h"
 #include "worker/gang/gloo_collective.h"
@@ -73,6 +77,33 @@ TEST(GlooGang, GenerationsOverOneStoreDoNotMeet) {
     for (std::thread& thread : threads) thread.join();
   }
 }
+
+// What rank 0 of a gang over Gloo has of a sum that is cut into parts of `part` numbers.
+at::Tensor GlooSum(int size, std::int64_t part) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  at::Tensor first;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto gang = JoinGlooGang({{rank}, size, {1}, store->address(), "127.0.0.1", kContractDeadline});
+      ASSERT_TRUE(gang.ok()) << gang.status().message();
+      const at::Tensor values = at::sin(at::arange(6000, at::kFloat) * (1.3 + rank));
+      std::vector<std::unique_ptr<PendingOperation>> sums;
+      for (at::Tensor cut : values.split(part)) sums.push_back((*gang)->BeginAllReduceSum(cut).value());
+      for (const auto& sum : sums) EXPECT_TRUE(sum->Wait().ok());
+      if (rank == 0) first = values;
+      EXPECT_TRUE((*gang)->Barrier().ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return first;
+}
+
+TEST(GlooGang, TwoMembersHaveTheSameBitsHoweverASumIsCut) {
+  EXPECT_TRUE(at::equal(GlooSum(2, 6000), GlooSum(2, 1000)));
+}
+
+TEST(GlooGang, ThreeMembersHaveTheSameBitsInEveryRun) { EXPECT_TRUE(at::equal(GlooSum(3, 1000), GlooSum(3, 1000))); }
 
 TEST(GlooGang, MissingMemberIsAnErrorThatNamesTheRank) {
   const auto store = OpenGangStore("127.0.0.1").value();

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "worker/gang/gloo_collective.h"
@@ -37,8 +38,10 @@ pid_t ForkMember(int read_end, const std::function<void(Collective&)>& end) {
   _exit(0);
 }
 
+enum class Loss { before_the_sum, during_it };
+
 // Seconds until gang rank 0 sees the loss, and what it is told.
-std::pair<double, Status> LoseTheOther(int signal) {
+std::pair<double, Status> LoseTheOther(int signal, Loss loss) {
   std::signal(SIGPIPE, SIG_IGN);  // as retort-worker does
   std::array<int, 2> pipe_ends{};
   EXPECT_EQ(pipe(pipe_ends.data()), 0);
@@ -49,10 +52,15 @@ std::pair<double, Status> LoseTheOther(int signal) {
   auto gang = JoinGlooGang(Membership(0, address));
   EXPECT_TRUE(gang.ok()) << gang.status().message();
   EXPECT_TRUE((*gang)->Barrier().ok());
+  at::Tensor values = at::ones({1 << 20});
+  std::unique_ptr<PendingOperation> sum;
+  if (loss == Loss::during_it) {
+    (*gang)->Expect(values);
+    sum = (*gang)->BeginAllReduceSum(values).value();
+  }
   EXPECT_EQ(kill(child, signal), 0);
   const auto start = Clock::now();
-  at::Tensor values = at::ones({1 << 20});
-  const Status status = (*gang)->AllReduceSum(values);
+  const Status status = sum != nullptr ? sum->Wait() : (*gang)->AllReduceSum(values);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
@@ -61,18 +69,23 @@ std::pair<double, Status> LoseTheOther(int signal) {
   return {seconds, status};
 }
 
-TEST(GangLoss, KilledPeerIsAnErrorAtOnce) {
-  const auto [seconds, status] = LoseTheOther(SIGKILL);
+class GangLoss : public ::testing::TestWithParam<Loss> {};
+
+TEST_P(GangLoss, KilledPeerIsAnErrorAtOnce) {
+  const auto [seconds, status] = LoseTheOther(SIGKILL, GetParam());
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_LT(seconds, 1.0);
 }
 
-TEST(GangLoss, StoppedPeerIsAnErrorAtTheDeadline) {
-  const auto [seconds, status] = LoseTheOther(SIGSTOP);
+TEST_P(GangLoss, StoppedPeerIsAnErrorAtTheDeadline) {
+  const auto [seconds, status] = LoseTheOther(SIGSTOP, GetParam());
   EXPECT_EQ(status.code(), StatusCode::environment);
   EXPECT_GT(seconds, 1.0);
   EXPECT_LT(seconds, 4.0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Moments, GangLoss, ::testing::Values(Loss::before_the_sum, Loss::during_it),
+                         [](const auto& loss) { return loss.param == Loss::during_it ? "DuringTheSum" : "BeforeIt"; });
 
 }  // namespace
 }  // namespace retort::worker

@@ -1,9 +1,15 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "tests/unit/worker/gang/twin_gang.h"
+#include "worker/gang/collective_decorators.h"
 #include "worker/gang/gang_batch_norm.h"
 #include "worker/gang/local_collective.h"
 #include "worker/gang/row_share.h"
@@ -111,6 +117,93 @@ TEST(SumGradients, ALeafOfOnesOwnGetsTheGradientOfOnesOwnOutputs) {
       EXPECT_TRUE(at::allclose(network->parameters().gradient_views()[0], all, 1e-4, 1e-5));
     });
   }
+}
+
+// Notes which part of a network's gradient each sum is of, and whether the first parameter's was known then.
+class NotedGang final : public TwinGang {
+ public:
+  explicit NotedGang(ParameterArena& parameters) : parameters_(parameters) {}
+  Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values) override {
+    first_.push_back(values.storage_offset());
+    count_.push_back(values.numel());
+    early_.push_back(!parameters_.gradient_views()[0].any().item<bool>());
+    return TwinGang::BeginAllReduceSum(values);
+  }
+  std::vector<std::int64_t> first_, count_;
+  std::vector<bool> early_;
+
+ private:
+  ParameterArena& parameters_;
+};
+
+TEST(SumGradients, BucketsBeginFromTheEndWhileBackwardGoesOn) {
+  const auto network = std::move(MakeNetwork("datalens", {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
+  ParameterArena& parameters = network->parameters();
+  NotedGang gang(parameters);
+  const at::Tensor logits = network->Forward(at::randn({2, 1, 28, 28})).logits;
+  ASSERT_TRUE(SumGradients({logits}, {at::randn({2, 10})}, parameters, gang, 1000).ok());
+  ASSERT_GT(gang.first_.size(), 2u);
+  std::int64_t end = parameters.gradient().numel();
+  for (std::size_t i = 0; i < gang.first_.size(); ++i) {
+    EXPECT_EQ(gang.first_[i] + gang.count_[i], end);
+    EXPECT_TRUE(gang.count_[i] >= 1000 || gang.first_[i] == 0);
+    EXPECT_EQ(gang.early_[i], i + 1 < gang.first_.size()) << "bucket " << i;
+    end = gang.first_[i];
+  }
+  EXPECT_EQ(end, 0);
+}
+
+TEST(SumGradients, AParameterThatOneMemberAloneReachesIsSummed) {
+  InGang(2, [&](Collective& gang) {
+    auto network = std::move(MakeNetwork("datalens", {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
+    const std::vector<at::Tensor>& leaves = network->parameters().leaves();
+    // The other member's graph reaches the first parameter only.
+    at::Tensor output = leaves[0].sum();
+    if (gang.rank().value == 0)
+      for (std::size_t i = 1; i < leaves.size(); ++i) output = output + leaves[i].sum();
+    ASSERT_TRUE(SumGradients({output}, {at::ones({})}, network->parameters(), gang, 1).ok());
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      EXPECT_TRUE((network->parameters().gradient_views()[i] == (i == 0 ? 2 : 1)).all().item<bool>()) << i;
+  });
+}
+
+// The sums end with an error only when they are waited for.
+class LateGang final : public TwinGang {
+ public:
+  Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor&) override {
+    return std::unique_ptr<PendingOperation>(std::make_unique<Late>());
+  }
+
+ private:
+  struct Late final : PendingOperation {
+    Status Wait() override { return EnvironmentError("the other member is late"); }
+  };
+};
+
+TEST(SumGradients, ASumThatEndsLateIsTheGangsError) {
+  WatchedCollective gang(std::make_unique<LateGang>());
+  auto network = std::move(MakeNetwork("logistic", {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
+  const at::Tensor logits = network->Forward(at::randn({4, 1, 28, 28})).logits;
+  const Status summed = SumGradients({logits}, {at::ones_like(logits)}, network->parameters(), gang);
+  EXPECT_EQ(summed.message(), "the other member is late");
+  EXPECT_EQ(gang.status().message(), "the other member is late");
+}
+
+TEST(BufferArena, StatisticsChangeWhenTheirSumIsWaitedFor) {
+  InGang(3, [](Collective& gang) {
+    BufferArena waited({5, 3}, {}, at::kCPU), begun({5, 3}, {}, at::kCPU);
+    const std::int64_t rows = 1 + gang.rank().value;
+    for (BufferArena* arena : {&waited, &begun}) arena->flat().copy_(at::sin(at::arange(16) * rows));
+    ASSERT_TRUE(waited.ShareInGang(rows, 6, gang).ok());
+    const at::Tensor own = begun.flat().clone();
+    const auto version = begun.flat()._version();
+    const auto sharing = begun.BeginShareInGang(rows, 6, gang);
+    ASSERT_TRUE(sharing.ok());
+    EXPECT_TRUE(at::equal(begun.flat(), own));
+    EXPECT_EQ(begun.flat()._version(), version) << "a graph may hold them";
+    ASSERT_TRUE((*sharing)->Wait().ok());
+    EXPECT_TRUE(at::equal(begun.flat(), waited.flat()));
+  });
 }
 
 TEST(SumGradients, ALostMemberIsAnError) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "tests/testing/pretend_device.h"
+#include "tests/unit/worker/gang/twin_gang.h"
+#include "worker/gang/collective_decorators.h"
 #include "worker/gang/local_collective.h"
 #include "worker/models/features/fit_features.h"
 #include "worker/models/model_registry.h"
@@ -133,6 +135,29 @@ TEST_P(RecordedNetwork, TrainsWithTheBitsOfAStepAsItIs) {
   EXPECT_EQ(use.declined, "");
   EXPECT_EQ(use.replayed, 2);
 }
+
+// Sums of gradients and statistics are parts of what is recorded.
+class RecordedMember : public RecordedNetwork {};
+
+TEST_P(RecordedMember, TrainsWithTheBitsOfAGangsStepAsItIs) {
+  CheckPretendReplays(true);
+  TwinGang plain;
+  WatchedCollective gang(std::make_unique<TwinGang>());
+  StepGraphs graphs(PretendGraphDevice(), PretendDevice(), &gang);
+  const auto want = Make(PretendDevice(), plain, nullptr), got = Make(PretendDevice(), gang, &graphs);
+  for (int step = 0; step < kSteps; ++step)
+    EXPECT_EQ(Teach(*got, step, PretendDevice()), Teach(*want, step, PretendDevice())) << step;
+  EXPECT_TRUE(at::equal(got->network().parameters().flat().cpu(), want->network().parameters().flat().cpu()));
+  EXPECT_TRUE(at::equal(got->network().buffers().flat().cpu(), want->network().buffers().flat().cpu()));
+  const RegionUse use = graphs.Uses().at(1);
+  EXPECT_EQ(use.declined, "");
+  EXPECT_EQ(use.replayed, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Members, RecordedMember,
+                         ::testing::Values(RecordedFamily{"datalens", {1, 16, 16}},
+                                           RecordedFamily{"bn-cnn", {1, 16, 16}}),
+                         [](const auto& test) { return test.index == 0 ? "Plain" : "BatchNorms"; });
 
 INSTANTIATE_TEST_SUITE_P(
     Families, RecordedNetwork,

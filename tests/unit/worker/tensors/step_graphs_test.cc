@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/testing/pretend_device.h"
 #include "worker/noise/noise_key.h"
@@ -87,6 +88,74 @@ TEST_F(StepGraphsTest, ReplaysGiveTheBitsOfTheStep) {
   EXPECT_EQ(use.recorded, 2);
   EXPECT_EQ(use.replayed, 8);
   EXPECT_EQ(use.declined, "");
+}
+
+// Others that do the same steps, and say what they are told to say.
+class FakePeers final : public GraphPeers {
+ public:
+  std::int64_t operations() const override { return done_; }
+  Result<bool> AllHave(bool own) override {
+    asked_.push_back(own);
+    return own && others_;
+  }
+  Status AwaitReplay() override {
+    ++awaited_;
+    return late_ ? EnvironmentError("a peer is late") : Status();
+  }
+  std::int64_t done_ = 0, awaited_ = 0;
+  std::vector<bool> asked_;
+  bool others_ = true, late_ = false;
+};
+
+class PeerGraphsTest : public ::testing::Test {
+ protected:
+  // Runs a step that meets its peers, if it does, kRuns times; as many as went well.
+  int Runs(bool meets, bool reads = false) {
+    GraphRegion region(&graphs_, "tested");
+    const auto body = [&](const Tensors& in) -> Result<Tensors> {
+      if (meets) ++peers_.done_;
+      return Tensors{reads ? in[0] * in[0].sum().item<float>() : in[0] * 2};
+    };
+    int well = 0;
+    for (int run = 0; run < kRuns; ++run) well += region.Run({OnDevice(Numbers(run))}, body).ok() ? 1 : 0;
+    return well;
+  }
+
+  FakePeers peers_;
+  StepGraphs graphs_{PretendGraphDevice(), PretendDevice(), &peers_};
+};
+
+TEST_F(PeerGraphsTest, AReplayOfAStepWithPeersIsAwaited) {
+  EXPECT_EQ(Runs(true), kRuns);
+  EXPECT_EQ(peers_.asked_, std::vector<bool>{true});
+  EXPECT_EQ(peers_.awaited_, kRuns - 2);
+  EXPECT_EQ(graphs_.Uses().at(0).replayed, kRuns - 2);
+}
+
+TEST_F(PeerGraphsTest, AStepWithoutOperationsAsksNobody) {
+  EXPECT_EQ(Runs(false), kRuns);
+  EXPECT_TRUE(peers_.asked_.empty());
+  EXPECT_EQ(peers_.awaited_, 0);
+  EXPECT_EQ(graphs_.Uses().at(0).replayed, kRuns - 2);
+}
+
+TEST_F(PeerGraphsTest, WhatOnePeerCannotRecordNobodyReplays) {
+  peers_.others_ = false;
+  EXPECT_EQ(Runs(true), kRuns);
+  EXPECT_EQ(graphs_.Uses().at(0).replayed, 0);
+  EXPECT_EQ(graphs_.Uses().at(0).declined, "another member of the gang cannot record it");
+}
+
+TEST_F(PeerGraphsTest, PeersHearOfARecordingThatFailed) {
+  EXPECT_EQ(Runs(true, /*reads=*/true), kRuns);
+  EXPECT_EQ(peers_.asked_, std::vector<bool>{false});
+  EXPECT_EQ(graphs_.Uses().at(0).replayed, 0);
+  EXPECT_NE(graphs_.Uses().at(0).declined, "");
+}
+
+TEST_F(PeerGraphsTest, ALatePeerIsTheRunsError) {
+  peers_.late_ = true;
+  EXPECT_EQ(Runs(true), 2);
 }
 
 TEST_F(StepGraphsTest, GradientsAreRecorded) {
