@@ -179,9 +179,9 @@ Result<SplitLocations> LocateSplits(Env& env, const DataSpec& data, const Exampl
   }
   std::vector<char> taken(lists ? static_cast<std::size_t>(store.size()) : 0);
   const std::string key = "data." + data.name + ".split.";
-  for (std::size_t i = 0; i < kSplitParts.size(); ++i) {
-    const std::string name = kSplitParts[i].name;
-    const SplitLocation* const place = &(places.*kLocations[i]);
+  for (std::size_t part = 0; part < kSplitParts.size(); ++part) {
+    const std::string name = kSplitParts[part].name;
+    const SplitLocation* const place = &(places.*kLocations[part]);
     if (place->range.begin < 0 || place->range.begin > place->range.end ||
         (place->listed.empty() && place->range.end > place->count))
       return UsageError(key + name + " takes [" + std::to_string(place->range.begin) + ", " +
@@ -189,8 +189,8 @@ Result<SplitLocations> LocateSplits(Env& env, const DataSpec& data, const Exampl
                         data.path);
     if (!lists) continue;
     std::vector<std::int64_t> indices = place->listed;
-    for (std::int64_t i = place->range.begin; place->listed.empty() && i < place->range.end; ++i)
-      indices.push_back(place->first + i);
+    for (std::int64_t row = place->range.begin; place->listed.empty() && row < place->range.end; ++row)
+      indices.push_back(place->first + row);
     RETORT_RETURN_IF_ERROR(Take(key + name, indices, taken));
   }
   if (!data.sensitive_classes.empty()) MoveSensitive(data, store, places);
